@@ -1,8 +1,8 @@
 /**
- * Measures how often recalld detects faults of an agent and names the right cause, and how often alerts fire without a
- * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent that searches
- * the demo texts handles 100 episodes an hour. The daemon's code computes the measures, detects changes and diagnoses
- * the cause. docs/explanation/agent-faults.md shows the results. With `--daemon`, the benchmark instead sends one short
+ * Measures how often recalld detects agent faults and names the right cause, and how often alerts fire without a fault:
+ * `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent that searches the
+ * demo texts handles 100 episodes an hour. The daemon's code computes the measures, detects changes and diagnoses the
+ * cause. docs/explanation/agent-faults.md shows the results. With `--daemon`, the benchmark instead sends one short
  * stream of each kind through the simulated daemon, and compares the daemon's measures and diagnosed cause with the
  * expected ones.
  */
@@ -33,7 +33,7 @@ const AGENT_CAUSES: ReadonlySet<string> = new Set(['query_rewriting', 'agent_loo
 export interface CalledFault {
   readonly name: string;
   readonly does: string;
-  /** Null without a fault. */
+  /** Null if there is no fault. */
   readonly cause: string | null;
   readonly streams: number;
   /** Number of streams in which an alert fired within a day. */
@@ -44,7 +44,7 @@ export interface CalledFault {
   readonly right: number;
   /** Number of streams whose alert named only the right cause two hours after the first message. */
   readonly right_later: number;
-  /** Number of streams whose alert named a fault of the agent, in the first message or later. */
+  /** Number of streams whose alert named an agent fault, in the first message or later. */
   readonly called_the_agents: number;
 }
 
@@ -105,7 +105,7 @@ function callsPerEpisode(library: Library, fault: AgentFault): number {
 }
 
 /**
- * Measures how often the interval of an hourly measure contains the true value, which a long simulation determines.
+ * Measures how often the interval of an hourly measure contains the true value, as determined by a long simulation.
  * Each fault is simulated with a different agent; the popularity of topics is constant.
  */
 function measureCoverage(library: Library, windows: number): Coverage[] {
@@ -118,7 +118,7 @@ function measureCoverage(library: Library, windows: number): Coverage[] {
     const truth = new Map(measureWindow(hours.flat(), 0, windows * HOUR_MS).map((one) => [one.measure, one.value]));
     const values = hours.flatMap((episodes, hour) => measureWindow(episodes, hour * HOUR_MS, (hour + 1) * HOUR_MS));
     return [...truth].flatMap(([measure, value]) => {
-      // If a share is 0 over the whole simulation, there is no interval to test.
+      // If a share is 0 throughout the simulation, there is no interval to test.
       if (value === 0) return [];
       const own = values.filter((one) => one.measure === measure);
       const covered = own.filter(({ ciLow, ciHigh }) => (ciLow ?? 0) <= value && (ciHigh ?? 0) >= value).length;

@@ -36,7 +36,7 @@ export interface CoverageResult {
 
 const SEED = 20_261_123;
 const DRAWS = 1000;
-/** Minimum share of samples whose interval must contain the true value, in every scenario. */
+/** Minimum share of samples whose interval contains the true value, required in every scenario. */
 export const MIN_COVERAGE = 0.93;
 /**
  * Factor by which a repetition increases the number of samples. With so many scenarios, the coverage in one scenario

@@ -5,7 +5,7 @@
  *     npx tsx bench/density-workers.ts [--queries N] [--latency MS]
  *
  * Uses an embedded PostgreSQL in a temporary folder. Each worker has its own connections and job queue, runs jobs as a
- * process would, and enqueues the next job when there is enough work.
+ * separate process would, and enqueues the next job when there is enough work.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

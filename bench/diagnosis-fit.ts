@@ -34,11 +34,11 @@ import { type FitProvenance, sourceOf } from './diagnosis/fit/write-estimates.ts
 import { writeResult } from './result-file.ts';
 
 /**
- * Reliability of two rankings of the same worlds: by weights set by judgment, and by weights fitted without these
- * worlds.
+ * Reliability of two rankings of the same worlds: one uses weights set by judgment, the other uses weights fitted
+ * without these worlds.
  */
 export interface Comparison {
-  /** Which worlds were excluded from the fit. */
+  /** Worlds that were excluded from the fit. */
   readonly left: LeftOut | 'check';
   readonly judged: Reliability;
   readonly fitted: Reliability;

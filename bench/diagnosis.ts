@@ -1,6 +1,6 @@
 /**
  * Measures how often a diagnosis is right, and whether its stated confidence is calibrated. The worlds are random
- * pipelines with faults of many kinds, or without a fault, and were not used to set the weights or the calibration.
+ * pipelines, with faults of many kinds or without a fault; they were not used to set the weights or the calibration.
  *
  *     npx tsx bench/diagnosis.ts [--quick] [--scale N] [--out FILE] [--training | --calibrating | --judging] [--record FILE]
  *

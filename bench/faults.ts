@@ -6,9 +6,9 @@
  *     npx tsx bench/faults.ts --summary FILE [FILE ...] --split NAME --out RESULT
  *     npx tsx bench/faults.ts --draw training|test --seed N
  *
- * The first form runs worlds and appends a line of JSON for each to FILE; it skips worlds that FILE already contains.
- * The second form summarizes the files of the first form. The third form regenerates a split; the stored test split is
- * sealed and does not change.
+ * The first form runs worlds and appends one line of JSON per world to FILE; it skips worlds that FILE already
+ * contains. The second form summarizes the files of the first form. The third form regenerates a split; the stored test
+ * split is sealed and does not change.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -68,8 +68,8 @@ async function draw(name: string): Promise<void> {
 }
 
 /**
- * Daemon jobs fail only on a busy machine, never because of a fault, so a world with a failed job runs again. If jobs
- * also fail in the third attempt, the world is recorded with its failed jobs, and excluded from the summary.
+ * Daemon jobs fail only on a busy machine, never because of a fault, so a world with a failed job is run again. If jobs
+ * also fail on the third attempt, the world is recorded with its failed jobs and excluded from the summary.
  */
 async function undisturbed(work: () => Promise<WorldRecord>): Promise<WorldRecord> {
   for (let attempt = 1; ; attempt++) {

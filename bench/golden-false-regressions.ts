@@ -3,8 +3,8 @@
  *
  *     npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` simulates four times as many streams. The file is written after each golden set; `--resume` keeps the
- * cells that the file already contains.
+ * `--scale 4` simulates four times as many streams. The file is written after each cell (a noise level, a number of
+ * queries and a number of reruns); `--resume` keeps the cells that the file already contains.
  */
 import { pathToFileURL } from 'node:url';
 import {

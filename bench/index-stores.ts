@@ -1,5 +1,5 @@
 /**
- * Measures in real stores (pgvector, Chroma, and the vector set of a Redis 8) how often the intervals of index truth
+ * Measures in real stores (pgvector, Chroma, and a vector set in Redis 8) how often the intervals of index truth
  * contain the true value, and whether a store with wrong documents causes a page in the first round.
  *
  *     test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]

@@ -1,8 +1,8 @@
 /**
  * Measures how much a judge's grades can narrow intervals relative to human judgments only. Computes how much of the
- * variance of human scores each of two estimators explains: the score that recalld computes from the judge's grades,
- * and the best possible estimator, which is the mean human score of all queries to which the judge gave the same grades
- * at the same ranks.
+ * variance of human scores each of two estimators explains. The first is the score that recalld computes from the
+ * judge's grades. The second is the best possible estimator: the mean human score of all queries to which the judge
+ * gave the same grades at the same ranks.
  *
  *     npx tsx bench/judging-limit.ts [--quick] [--out FILE]
  */

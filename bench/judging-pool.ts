@@ -42,7 +42,7 @@ interface Service {
   readonly name: string;
   /** Returns the documents in the store, nearest first. */
   readonly held: Answers;
-  /** Of the documents in the store, returns those that the service retrieves, best first. */
+  /** Returns the documents in the store that the service retrieves, best first. */
   readonly shown: Answers;
 }
 
@@ -53,8 +53,8 @@ const services: readonly Service[] = [
   { name: 'a third of the passages is gone', held: (nearest) => nearest.filter((id) => !dropped.has(id)), shown: all },
 ];
 /**
- * How many of the store documents nearest to the query are judged in addition to the retrieved documents; the table has
- * one column for each number.
+ * Numbers of stored documents that are judged in addition to the retrieved documents, nearest to the query first; the
+ * table has one column for each number.
  */
 const DEEPER = [10, 20, 50];
 const grades = [

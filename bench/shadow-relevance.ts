@@ -1,6 +1,6 @@
 /**
  * Measures two properties of the daily reports that compare a shadow on judged live queries: how often an equal shadow
- * is reported as worse or better within 90 days, and whether a shadow with a 0.03 lower nDCG is reported as worse by
+ * is reported as worse or better within 90 days, and whether a shadow whose nDCG is 0.03 lower is reported as worse by
  * the estimated day.
  *
  *     npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
@@ -25,7 +25,7 @@ interface RelevanceWorld {
   readonly spread: number;
   /**
    * True if the scores of a few queries drop a lot, and the scores of many queries rise a little, so that the mean
-   * difference is 0 nevertheless.
+   * difference is still 0.
    */
   readonly isSkewed: boolean;
 }

@@ -1,6 +1,7 @@
 /**
- * Measures how often an equally good shadow is reported as worse or better within 90 days of daily reports, and whether
- * a shadow that is 0.03 nDCG worse on 300 queries is reported within the number of days that its report estimates.
+ * Measures how often an equally good shadow is reported as worse or better within 90 days of daily reports. Also
+ * measures whether a shadow whose nDCG is 0.03 lower on 300 queries is reported within the number of days that its
+ * report estimates.
  *
  *     npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
  *

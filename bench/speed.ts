@@ -1,6 +1,6 @@
 /**
- * Measures the costs of recalld. Each row also measures, in the same rounds, the programs that recalld is compared
- * with.
+ * Measures the costs of recalld. In the same rounds, each row also measures the programs with which recalld is
+ * compared.
  *
  *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` writes the page
  *     npm run bench -- NAME... [--quick]     only these rows, or a hundredth of the work: prints their results

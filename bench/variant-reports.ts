@@ -1,6 +1,6 @@
 /**
- * Measures how often, within 90 days, equal variants are reported as worse or better, and a correct traffic split is
- * reported as wrong. Also measures how soon a worse variant or a wrong split is reported.
+ * Measures how often equal variants are reported as worse or better within 90 days, and how often a correct traffic
+ * split is reported as wrong. Also measures how soon a worse variant or a wrong split is reported.
  *
  *     npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
  *
@@ -43,8 +43,8 @@ export interface NullCell extends VariantWorld {
 export interface WorseCell extends VariantWorld {
   readonly streams: number;
   /**
-   * How much lower each of two shares is in the worse variant: the share of positive feedback, and the share of queries
-   * with a click.
+   * Amount by which each of two shares is lower in the worse variant: the share of positive feedback, and the share of
+   * queries with a click.
    */
   readonly difference: number;
   readonly called: ShareWithBounds;

@@ -4,9 +4,9 @@
  *
  *     npx tsx bench/watching-cost.ts [--seconds 60] [--runs 4]
  *
- * Needs the build in dist/. Sends traffic for the given number of seconds, then runs golden runs. The cost of a day is
- * 86,400 times the mean cost of a second of traffic plus 24 times the mean cost of a golden run. Scheduled work of the
- * daemon is included in the seconds of traffic.
+ * Needs the build in dist/. Sends traffic for the given number of seconds, then starts golden runs. The cost of a day
+ * is 86,400 times the mean cost of a second of traffic plus 24 times the mean cost of a golden run. Scheduled work of
+ * the daemon is included in the seconds of traffic.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

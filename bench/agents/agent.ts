@@ -123,7 +123,7 @@ export const faults = [
   },
 ] as const satisfies readonly (AgentFault & { readonly cause: string })[];
 
-/** Faults of the retriever, which the diagnosis must not attribute to the agent. */
+/** Retriever faults, which the diagnosis must not attribute to the agent. */
 export const retrieverFaults = [
   {
     name: 'same list',

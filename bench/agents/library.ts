@@ -12,13 +12,13 @@ import {
 } from '../../src/demo/rag/hashed-tfidf.ts';
 import { dot } from '../diagnosis/corpus.ts';
 
-/** Number of sources that the agent chooses between; each contains a third of the articles. */
+/** Number of sources from which the agent chooses; each contains a third of the articles. */
 export const SOURCES = 3;
 /** Number of documents that a call returns. */
 export const DEPTH = 5;
 /**
- * Number of query forms of a question: the original, its keywords, its rarest keywords, and its keywords with the
- * article of the best document. The form with the number `ANSWER` is not a query but an answer.
+ * Number of query forms of a question: the original, its keywords, its rarest keywords, and its keywords followed by
+ * the title of the best document's article. The form with the number `ANSWER` is not a query but an answer.
  */
 export const FORMS = 4;
 export const ANSWER = 4;
@@ -86,7 +86,7 @@ export async function openLibrary(): Promise<Library> {
       texts: [text, ...rewritten(text, frequency), inventedAnswer(id, text)],
     };
   });
-  /** Returns an answer such as a model would write from memory: sometimes right, otherwise about another subject. */
+  /** Returns an answer like those that a model writes from memory: sometimes right, otherwise about another subject. */
   function inventedAnswer(id: string, text: string): string {
     const words = contentWords(text);
     const scored = sentences

@@ -35,7 +35,7 @@ export interface GoldenRunSeen {
   readonly firing: readonly EffectKind[];
 }
 
-/** Runs the golden set against the retriever. Faults of the retriever affect the run; faults of the agent do not. */
+/** Runs the golden set against the retriever. Retriever faults affect the run; agent faults do not. */
 export function goldenRun(
   library: Library,
   fault: AgentFault,

@@ -169,7 +169,7 @@ export interface Watch {
 
 /**
  * Detects changes as the daemon does. A confidence interval can be entirely outside the normal range only if the value
- * is outside too. Therefore, intervals are computed only for values outside that range, and for the history.
+ * is outside it too. Therefore, intervals are computed only for values outside that range, and for the history.
  */
 export function createWatch(windowMs: number, known: readonly StoredValue[] = []): Watch {
   const stepMs = Math.max(LOOK_MS, windowMs / 12);
@@ -250,7 +250,7 @@ export interface Called {
 }
 
 export interface Stream {
-  /** Number of alerts that started to fire without a fault. */
+  /** Number of alerts that started to fire although there was no fault. */
   readonly falsePages: number;
   readonly days: number;
   /** Outcomes, keyed by the name of the fault. */

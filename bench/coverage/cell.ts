@@ -14,8 +14,8 @@ export interface Cell {
   /** True value; null if it differs between samples. */
   readonly truth: number | null;
   /**
-   * Draws a sample, and returns its interval, with the sample's true value if the cell's `truth` is null. Returns null
-   * if the data is insufficient.
+   * Draws a sample and returns its interval, together with the sample's true value if the cell's `truth` is null.
+   * Returns null if the data is insufficient.
    */
   readonly draw: (random: RandomNumbers) => (Bounds & { readonly truth?: number }) | null;
 }

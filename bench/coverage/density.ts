@@ -14,8 +14,8 @@ import type { Cell } from './cell.ts';
 const REGION = -1;
 
 /**
- * Returns the score of a random query, as its percentile among well-covered queries. With probability `uncovered`, the
- * query is covered less well than nearly all other queries. Each session has one query.
+ * Returns the score of a random query, expressed as its percentile among well-covered queries. With probability
+ * `uncovered`, the query is covered less well than nearly all other queries. Each session has one query.
  */
 function score(uncovered: number, { uniform }: RandomNumbers): number {
   return uniform() < uncovered ? 0.02 * uniform() : uniform();
@@ -80,7 +80,7 @@ function densityCells(): Cell[] {
   );
 }
 
-/** Scenarios in which a share of the queries lost some or all of the chunks that they had found. */
+/** Scenarios in which a share of the queries lost some or all of the chunks that they used to find. */
 function repeatCells(): Cell[] {
   const reference = baselineScores(
     Array.from({ length: 2000 }, (_, at) => (at + 0.5) / 2000),

@@ -1,6 +1,6 @@
 /**
- * Scenarios for the confidence interval of the pool gap (`poolGap`), by which judged nDCG is too high. Whole sessions
- * are sampled; sessions with poor results are sampled more often than others. Most sessions have no gap.
+ * Scenarios for the confidence interval of the pool gap (`poolGap`): the amount by which judged nDCG is too high. Whole
+ * sessions are sampled; sessions with poor results are sampled more often than others. Most sessions have no gap.
  */
 import { type PooledQuery, poolGap } from '../../src/judging/rules/judged-measures.ts';
 import type { RandomNumbers } from '../random-numbers.ts';

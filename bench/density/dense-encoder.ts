@@ -1,6 +1,7 @@
 /**
  * A neural sentence encoder that runs without a network: Universal Sentence Encoder lite, 512 dimensions. Each text is
- * encoded once: its vector is cached next to the installed packages, outside of git, under a hash of model and text.
+ * encoded once: its vector is cached next to the installed packages, outside of git, under a hash of the model and the
+ * text.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ export async function encode(texts: readonly string[]): Promise<Matrix> {
       if (key === undefined || known.has(nameOf(key))) continue;
       const vector = Float32Array.from(await model.embed(text));
       known.set(nameOf(key), vector);
-      // Writes each entry with one call, so that a killed run leaves only complete entries.
+      // Writes each entry in a single call, so that a killed run leaves only complete entries.
       appendFileSync(cacheFile, Buffer.concat([key, Buffer.from(vector.buffer)]));
     }
   }

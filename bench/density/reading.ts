@@ -1,4 +1,4 @@
-/** What the daemon reports about a density alert: the topic and the cause. */
+/** The daemon's explanation of a density alert: the topic and the cause. */
 
 import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
@@ -25,7 +25,10 @@ export interface Memory {
 }
 
 export interface Reading extends CauseReading {
-  /** Of the queries in the largest cluster, the share that ask for missing content; null if there is no cluster. */
+  /**
+   * Share of queries that ask for missing content, among the queries in the largest cluster; null if there is no
+   * cluster.
+   */
   readonly purity: number | null;
 }
 
@@ -100,7 +103,9 @@ function oneOfEachSession(hours: readonly MonitoredHour[]): number[] {
   ]);
 }
 
-/** Returns the queries of the uncovered topic whose share of traffic exceeds its baseline share the most. */
+/**
+ * Returns the queries of the uncovered topic whose share of traffic exceeds its baseline share by the largest margin.
+ */
 function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHour[], sessions: number): number[] {
   const tail = hours.flatMap(({ queries }, hour) =>
     queries

@@ -37,7 +37,7 @@ const candidates: Readonly<Record<string, Candidate>> = {
   'nearest minus ranks 20 to 50': (s) => ranks(s, 1, 1) - ranks(s, 20, 50),
 };
 
-/** A store, and queries, some of which ask for content that the store lacks. */
+/** A store and a set of queries; some of the queries ask for content that the store lacks. */
 interface ScoredCase {
   readonly store: Matrix;
   readonly questions: Matrix;

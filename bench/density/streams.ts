@@ -54,7 +54,9 @@ export interface Pipeline {
 
 const DAY = 24;
 const CANARY_QUESTIONS = 20;
-/** Minimum hours of monitored traffic before the change. The weekday of the change differs between streams. */
+/**
+ * Minimum number of hours of monitored traffic before the change. The weekday of the change differs between streams.
+ */
 const LEAD_HOURS = 24;
 
 export function measureWorld(world: World): MeasuredWorld {
@@ -87,7 +89,7 @@ export function watchQuiet(pipeline: Pipeline, days: number): QuietResult {
   return { alerts, sessionsPerHour: sessions / (days * DAY), overdispersion: memory.baseline.global.phi };
 }
 
-/** Simulates a change that occurs after a day or more, and the days after the change. */
+/** Simulates a day or more of traffic, then a change, then the days after the change. */
 export function watchChange(pipeline: Pipeline, scenario: Scenario, number: number, days: number): ChangeResult {
   const { memory, measured, seed } = pipeline;
   const live = trafficOf(pipeline, 2 + number);
@@ -116,7 +118,7 @@ export function watchChange(pipeline: Pipeline, scenario: Scenario, number: numb
       const event = closed.events[level];
       if (delays[level] !== null || event?.kind !== 'raised') continue;
       delays[level] = { hours: hour - onset + 1, queries };
-      // Includes hours before the change in which the e-value had already started to accumulate.
+      // Includes the hours before the change in which the e-value was already accumulating.
       const measured = recent.filter(({ startMs }) => startMs >= event.size.startMs);
       reading ??= readAlert(memory, measured, vectors, scores, change.missing, randomNumbers(seed + number));
     }

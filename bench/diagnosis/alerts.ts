@@ -1,5 +1,5 @@
 /**
- * Alerts that fire in a simulated world: alerts of the daemon's rules, and alerts of checks that only some configs
+ * Alerts that fire in a simulated world: alerts from the daemon's rules, and alerts from checks that only some configs
  * contain.
  */
 

@@ -22,8 +22,8 @@ export interface Broken {
   /** Chunks in the store. The search uses the same chunks unless `searched` is set. */
   readonly chunks?: readonly Chunk[];
   /**
-   * Chunks that the store contained and the search used in the last run before the fault; set only if earlier runs had
-   * different chunks.
+   * Chunks that the store contained, and that the search used, in the last run before the fault; set only if earlier
+   * runs had different chunks.
    */
   readonly chunksUntilNow?: readonly Chunk[];
   /** Returns the chunks that the search uses, if they differ from the chunks in the store. */

@@ -97,7 +97,7 @@ export const ofTexts: readonly Fault[] = [
   },
 ];
 
-/** Returns the ids of the queries of one random kind, which is neither rare nor frequent. */
+/** Returns the ids of the queries of one randomly chosen kind that is neither rare nor frequent. */
 function drawKind(golden: readonly Question[], random: RandomNumbers): ReadonlySet<string> | null {
   const kinds = queryKinds(golden.map(({ text }) => text)).filter(
     ({ members }) => members.length >= 10 && members.length <= 0.6 * golden.length,

@@ -42,7 +42,7 @@ export function drawTraffic(random: RandomNumbers): TrafficShape {
 
 const USUALLY_FAILED = 0.005;
 const USUALLY_EMPTY = 0.01;
-/** How much the share of positive feedback, a number from 0 to 1, drops if the whole golden score is lost. */
+/** Drop in the share of positive feedback (0 to 1) if the whole golden score is lost. */
 const OWED_TO_RETRIEVAL = 0.6;
 
 /** @param lost share of the golden score that was lost, 0 to 1 */
@@ -137,7 +137,7 @@ export function observeReplay(
   };
 }
 
-/** Latency that the service reports: simulated live queries are as slow as the golden queries. */
+/** Latency that the service reports; simulated live queries are as slow as the golden queries. */
 function latencyOf(
   reference: ComparedSide,
   now: ComparedSide,
@@ -201,7 +201,7 @@ function fell(value: ObservedValue | null, by: number): boolean {
   return value !== null && value.value < value.before - by && value.ciHigh < value.before;
 }
 
-/** Returns pairs of a kind of effect and whether an alert of this kind (a changed measure or feedback) fires. */
+/** Returns pairs: a kind of effect, and true if an alert of this kind (a changed measure or feedback) fires. */
 export function changesOf({ results, characters, repeated, topQuery, mainLanguage, feedback }: Observations['live']) {
   const alerts: readonly (readonly [EffectKind, boolean])[] = [
     ['results', isOther(results)],

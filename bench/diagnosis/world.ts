@@ -23,7 +23,7 @@ export interface World {
 
 const MAX_DRAWS = 40;
 
-/** Draws random pipelines and fault sizes until an alert fires, and returns the world with the alert. */
+/** Draws random pipelines and fault sizes until an alert fires, and returns the world in which it fires. */
 export function drawWorld(
   corpusOf: (random: RandomNumbers) => Corpus,
   worlds: Worlds,

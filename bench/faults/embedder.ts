@@ -12,8 +12,8 @@ function wordsIn(text: string): Set<string> {
 
 /**
  * A text without a recorded vector is either the start of a document, which recalld requests, or a text that a fault
- * modified. The start of a document gets the vector of the recorded start of that document whose length is closest. A
- * modified text gets the mean vector of the documents that share the most words with it.
+ * has modified. The start of a document gets the vector of the recorded start of that document whose length is closest.
+ * A modified text gets the mean vector of the documents that share the most words with it.
  */
 export function createEmbedder(encoder: EncoderName, { documents }: StoredCorpus): VectorOf {
   const recorded = readVectors(encoder);

@@ -1,4 +1,7 @@
-/** Data for fitting the diagnosis weights: the evidence that each diagnosis in a world had, and the true causes. */
+/**
+ * Data for fitting the diagnosis weights: the evidence on which each diagnosis in a world was based, and the true
+ * causes.
+ */
 import type { Sign } from '../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from '../diagnosis/fit/evaluation.ts';
 import type { WorldRecord } from './record.ts';

@@ -55,8 +55,8 @@ export interface Condition {
   /** True if the result of `rows` changes over time. */
   readonly goesOn?: boolean;
   /**
-   * Returns the manifest after the owner wrote, changed or deleted documents; the store itself changes only through
-   * `rows`.
+   * Returns the manifest after the owner has written, changed or deleted documents; the store itself changes only
+   * through `rows`.
    */
   readonly manifest?: (lines: readonly ManifestLine[], now: Date) => readonly ManifestLine[];
   /** Ids of documents that their owners withdrew on purpose; these documents no longer count as relevant. */

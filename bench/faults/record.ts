@@ -28,7 +28,7 @@ export interface IncidentRecord {
   }[];
   /** Firing alerts whose values can be compared with the values before the onset. */
   readonly effects: readonly Effect[];
-  /** Share of the golden queries that failed; null without a run. */
+  /** Share of the golden queries that failed; null if there was no run. */
   readonly failed_share: number | null;
   readonly summary: string;
 }
@@ -37,7 +37,7 @@ export interface IncidentRecord {
 export interface Evaluation {
   /** Position of the golden run among the runs since the onset; the first run is 1. */
   readonly run: number;
-  /** nDCG@10 of the service by the true judgments, independent of recalld's measurements. */
+  /** nDCG@10 of the service according to the true judgments, independent of recalld's measurements. */
   readonly ndcg: number;
   /** Failing checks. */
   readonly firing: readonly string[];

@@ -68,7 +68,7 @@ function lexicalIndex(rows: readonly Row[]): LexicalIndex {
   return { postings, lengths, meanLength: lengths.reduce((sum, one) => sum + one, 0) / Math.max(1, rows.length) };
 }
 
-/** Okapi BM25 (Robertson and Zaragoza 2009, equation 3.15), with the inverse document frequency of Lucene. */
+/** Okapi BM25 (Robertson and Zaragoza 2009, equation 3.15), with Lucene's inverse document frequency. */
 function bm25({ postings, lengths, meanLength }: LexicalIndex, text: string): Float64Array {
   const scores = new Float64Array(lengths.length);
   for (const word of new Set(wordsOf(text))) {

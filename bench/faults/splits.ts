@@ -1,6 +1,6 @@
 /**
- * The worlds of the splits, which are generated once and stored. The test split has other corpora, other combinations
- * of shape properties and other seeds than the training split, so the random properties of each fault differ too. In
+ * The worlds of the splits, which are generated once and stored. The test split differs from the training split in its
+ * corpora, its combinations of shape properties and its seeds, so the random properties of each fault differ too. In
  * the split `quiet`, no fault occurs.
  */
 import { createHash } from 'node:crypto';

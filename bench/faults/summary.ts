@@ -43,15 +43,16 @@ export interface Summary {
    */
   readonly runsToRight: Readonly<Record<string, number>>;
   /**
-   * Of the single faults that lower nDCG@10 by 0.05 or more, the share with a critical incident in the first golden run
-   * with this drop or in the next run. A slow loss causes this drop only after several runs.
+   * Share of single faults with a critical incident in the first golden run in which nDCG@10 has dropped by 0.05 or
+   * more, or in the next run. Only faults that cause such a drop are counted. A slow loss causes such a drop only after
+   * several runs.
    */
   readonly pagedWithinTwo: Share;
-  /** Share of single document losses that were diagnosed as a loss within two golden runs. */
+  /** Of the single faults that lose documents, the share that was diagnosed as a loss within two golden runs. */
   readonly lossesWithinTwo: Share;
   readonly pairsBothNamed: Share;
   readonly pairsOneNamed: Share;
-  /** Numbers for worlds without a fault: worlds, observed days, incidents and pages, each in total. */
+  /** Totals for worlds without a fault: worlds, observed days, incidents and pages. */
   readonly quiet: {
     readonly worlds: number;
     readonly days: number;

@@ -76,7 +76,10 @@ export function unit(values: ArrayLike<number>): Float32Array {
   return Float32Array.from(values, (value) => value / length);
 }
 
-/** Returns a unit vector between two vectors; it has the direction of `first` for weight 0, and of `second` for 1. */
+/**
+ * Returns a unit vector between two vectors: it has the direction of `first` if the weight is 0, and the direction of
+ * `second` if the weight is 1.
+ */
 export function blend(first: Float32Array, second: Float32Array, weight: number): Float32Array {
   return unit(first.map((value, at) => (1 - weight) * value + weight * (second[at] ?? 0)));
 }

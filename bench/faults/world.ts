@@ -41,7 +41,7 @@ export interface World {
   passUntil(at: Date): Promise<void>;
   /** Advances the clock by an hour with measured live traffic, but without golden runs. */
   passHour(at: Date): Promise<void>;
-  /** Runs the golden set at a full hour, and all jobs that depend on the run; diagnoses twice if `thorough`. */
+  /** Runs the golden set on the hour, and then all jobs that depend on the run; diagnoses twice if `thorough`. */
   goldenRun(at: Date, thorough: boolean): Promise<void>;
   change(conditions: readonly Condition[]): Promise<void>;
   importGolden(): Promise<void>;

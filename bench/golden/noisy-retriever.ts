@@ -56,7 +56,7 @@ const OWN_SHARE = 0.1;
 
 /**
  * Shares of the queries whose document has rank 1, 2, ...; the other queries miss their document. The nDCG@10 is about
- * 0.68, and the hit rate 0.86.
+ * 0.68, and the hit rate is 0.86.
  */
 const RANK_SHARES: readonly number[] = [0.5, 0.13, 0.07, 0.05, 0.03, 0.025, 0.02, 0.015, 0.01, 0.01];
 const MAX_MOVE = 3;

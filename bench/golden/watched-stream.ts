@@ -80,7 +80,7 @@ const notCalled = {
  * Monitors one measure. A full comparison takes up to 20 ms. The comparison is skipped if the drop is smaller than
  * `drop` in the check, if it is far from significant, or if the previous run cannot be a regression.
  *
- * @param reruns of the unchanged retriever, the pinned run last
+ * @param reruns runs of the unchanged retriever; the pinned run is the last one
  */
 export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]): Watch {
   const key = keys[measure];

@@ -95,7 +95,7 @@ export async function readPages({ url }: Daemon, paths: readonly string[]): Prom
   return answered;
 }
 
-/** Returns a path without its time range, and with a placeholder for the id of an incident. */
+/** Returns a path in which the time range is removed and the id of an incident is replaced by a placeholder. */
 function nameOf(path: string): string {
   const [name = path, query = ''] = path.split('?');
   const kept = query.split('&').filter((part) => part.startsWith('pipeline='));
@@ -194,8 +194,8 @@ function residentPeakMb(pid: number | undefined): number {
 }
 
 /**
- * Runs every scheduled job and a golden run that was requested manually, one at a time, as the daemon takes them from
- * its queue.
+ * Runs every scheduled job and a manually requested golden run, one at a time; the daemon takes each of them from its
+ * queue.
  */
 export async function runJobs(daemon: Daemon, pipeline: string): Promise<Answered[]> {
   const backend = { kind: 'postgres', connection: databaseOf(daemon), name: 'bench queue' } as const;

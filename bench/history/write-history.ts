@@ -1,4 +1,7 @@
-/** Generates, inside the database, the rows of a fleet that ran for weeks, because sending them would take a day. */
+/**
+ * Generates, inside the database, the rows of a fleet that has been running for weeks, because sending them would take
+ * a day.
+ */
 import type { Client } from 'pg';
 import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { signNames } from '../../src/incidents/diagnosis/rules/signs.ts';

@@ -61,8 +61,8 @@ export function changesOfDay(
 }
 
 /**
- * Returns what the rounds until `now` know about a change: bounds of the time until it arrived, or how long they have
- * waited for it.
+ * Returns what the rounds until `now` have observed about a change: bounds on the time until it arrived, or how long
+ * they have waited for it.
  */
 function seen({ at, takes }: Change, weight: number, now: number): Arrival {
   const last = ROUND * Math.floor(now / ROUND);

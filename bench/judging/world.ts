@@ -158,7 +158,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
 export interface Budget {
   /** Mean number of queries that the model grades. */
   readonly model: number;
-  /** Mean number of the queries graded by the model that people grade too. */
+  /** Mean number of queries that people grade, out of those that the model grades. */
   readonly people: number;
 }
 

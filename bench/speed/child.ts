@@ -33,7 +33,7 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
 /**
  * Starts `recalld serve` in a temporary folder, runs the work, and stops the daemon.
  *
- * @param nodeOptions Node.js options for the process of the daemon
+ * @param nodeOptions Node.js options for the daemon process
  */
 export async function withDaemon<T>(
   config: string,

@@ -54,7 +54,7 @@ class CopyIn extends Copy {
   }
 }
 
-/** Returns the rows of a query in the text format of COPY. */
+/** Returns the rows of a query in COPY's text format. */
 export function copyOut(client: Client, query: string): Promise<Buffer> {
   return client.query(new CopyOut(`copy (${query}) to stdout`)).done;
 }

@@ -21,7 +21,7 @@ export function randomMatrix(rows: number, columns: number, seed: number): Matri
 /** Maximum number of baseline queries with which live queries are compared. */
 const REFERENCE = 2_000;
 
-/** A window with scores and vectors, and a baseline of five times its size. */
+/** A window with scores and vectors, and a baseline that is five times as large. */
 export function windowOf(queries: number, columns: number) {
   const vectors = randomMatrix(queries, columns, 1);
   const random = randomNumbers(2);

@@ -1,4 +1,4 @@
-/** Measures the longest event-loop delay of a daemon, as the daemon exports it, during expensive work. */
+/** Measures a daemon's longest event-loop delay during expensive work, as exported by the daemon. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { createComputePool } from '../../src/app/compute.ts';

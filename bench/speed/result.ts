@@ -5,7 +5,7 @@ import type { RowResult } from './row.ts';
 
 export interface SpeedResult {
   readonly provenance: Provenance;
-  /** Load average of the machine over the minute before the start; 0 means that nothing else ran. */
+  /** Load average of the machine over the minute before the start; 0 means that nothing else was running. */
   readonly load: number;
   readonly rows: readonly RowResult[];
   readonly curves: readonly Curve[];

@@ -193,7 +193,9 @@ async function dependenciesReady(
   };
 }
 
-/** Exports the live traffic counters as 0 when the process starts, as showJobCounters does with a worker's counters. */
+/**
+ * Exports the live traffic counters as 0 when the process starts, just as showJobCounters exports a worker's counters.
+ */
 export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
   startAtZero(meter, 'recalld_ingest_shed_total');
   for (const code of Object.keys(rejectionTable)) startAtZero(meter, 'recalld_ingest_rejected_total', { code });

@@ -134,7 +134,7 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** True if the latest tick, should it be missed, runs at the next startup or once a wrong clock is correct again. */
+  /** True if the latest tick, when missed, runs at the next startup or once a wrong clock is correct again. */
   readonly madeUpFor: boolean;
   /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;

@@ -202,5 +202,5 @@ export function orphanedDataDir({ storage }: Config): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));
   if (!existsSync(path.join(cluster, 'PG_VERSION'))) return null;
-  return `${storage.data_dir} contains an embedded database that this config does not use. To copy it into the PostgreSQL server in storage.url, run deploy/postgres/move-embedded.sh (deploy/README.md). Remove the folder after the copy, or if you do not need its data.`;
+  return `${storage.data_dir} contains an embedded database that this config does not use. To copy it into the PostgreSQL server in storage.url, run deploy/postgres/move-embedded.sh (deploy/README.md). Then remove the folder. If you do not need its data, remove the folder without copying it.`;
 }

@@ -22,7 +22,7 @@ export interface StoredCheckStatus extends CheckStatus {
 }
 
 export interface CheckStep {
-  /** State after the previous evaluation; null if the check was never evaluated. */
+  /** State after the previous evaluation; null if the check has never been evaluated. */
   readonly previous: Pick<StoredCheckStatus, 'verdict' | 'revision'> | null;
   readonly status: CheckStatus;
 }
@@ -36,7 +36,7 @@ export interface CheckTransition {
   readonly from: Verdict | null;
   readonly to: Verdict;
   readonly occurredAt: Date;
-  /** When the next transition happened; null if this transition is the latest. */
+  /** Time of the next transition; null if this transition is the latest. */
   readonly endedAt: Date | null;
   readonly threshold: number;
   readonly value: number | null;
@@ -118,7 +118,7 @@ const transitionsSql = `
 export function createCheckStore(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /** Returns the status of every check that was ever evaluated, ordered by pipeline and name. */
+    /** Returns the status of every check that has ever been evaluated, ordered by pipeline and name. */
     statuses: (): Promise<readonly StoredCheckStatus[]> => queryRows<StoredCheckStatus>(pool, statusesSql, [seen]),
 
     /** @returns the steps that were stored */

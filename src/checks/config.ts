@@ -105,7 +105,7 @@ const thresholdShape = {
     .min(1)
     .optional()
     .describe(
-      'Minimum number of queries, feedback items or sessions from which a value is computed. With fewer, the check has no data. Default: depends on the measure.',
+      'Minimum number of queries, feedback items or sessions that are needed to compute a value. With fewer, the check has no data. Default: depends on the measure.',
     ),
   confirm: z
     .int()
@@ -167,7 +167,7 @@ const regressionCheck = z
       .lt(1)
       .default(0.005)
       .describe(
-        'Significance level of the one-sided test: the probability that a run shows a drop by chance although there is none.',
+        'Significance level of the one-sided test: the probability that a run shows a drop by chance when there is none.',
       ),
     severity,
     runs: z
@@ -197,7 +197,7 @@ const staleLabelsCheck = z
     severity,
   })
   .describe(
-    'A maximum for the share of judged documents with stale labels: their text has another id in the store, or the manifest lists them as deleted.',
+    'A maximum for the share of judged documents with stale labels: documents whose text has another id in the store, or that the manifest lists as deleted.',
   );
 
 const forbiddenCheck = z
@@ -348,7 +348,7 @@ function cutoffProblem(measure: string, golden: CheckedPipeline['golden']): stri
   }
   const lacking = golden.find(({ cutoffs }) => !cutoffs.includes(k));
   if (lacking === undefined) return null;
-  return `is ${measure}, but the golden set "${lacking.set}" is scored at ${list(lacking.cutoffs)} only; add ${k} to its cutoffs, or use one of these cutoffs`;
+  return `is ${measure}, but the golden set "${lacking.set}" is scored only at ${list(lacking.cutoffs)}; add ${k} to its cutoffs, or use one of these cutoffs`;
 }
 
 function list(cutoffs: readonly number[]): string {

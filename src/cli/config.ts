@@ -81,7 +81,7 @@ async function check(
 
 function blindInWords({ pipeline, name, smallestDetectableDrop: smallest, threshold }: CheckState): string {
   return (
-    `${pipeline}: the check "${name}" is blind: it only detects drops of ${decimal(smallest ?? Number.NaN)} or more, but its threshold is a drop of ` +
+    `${pipeline}: the check "${name}" is blind: it detects only drops of ${decimal(smallest ?? Number.NaN)} or more, but its threshold is a drop of ` +
     `${decimal(Math.abs(threshold))}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
   );
 }

@@ -16,7 +16,10 @@ import { note, printJson, printLine } from './output.ts';
 
 const SET = 'questions';
 const CUTOFF = 10;
-/** Queries used without --questions: single words, because a keyword search finds nothing for a made-up sentence. */
+/**
+ * Queries that are sent if --questions is not set: single words, because a keyword search finds nothing for a made-up
+ * sentence.
+ */
 const probeWords = ['help', 'information'];
 
 export function initCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
@@ -76,7 +79,7 @@ export function initCommand(command: Command, signal: AbortSignal): CommandUnkno
         for (const sentence of assumed) printLine(`  ${sentence}`);
         if (pinned === null)
           note(
-            'Without --questions, recalld sends no queries on a schedule: provide a file with queries from your users, one per line, or send live queries (docs/how-to/ingest.md).',
+            'Without --questions, recalld sends no queries on a schedule; provide a file with queries from your users, one per line, or send live queries (docs/how-to/ingest.md).',
           );
         else {
           printLine(
@@ -84,7 +87,7 @@ export function initCommand(command: Command, signal: AbortSignal): CommandUnkno
           );
           if (pinned.queries < FEW_QUESTIONS)
             note(
-              `With ${pinned.queries} queries, most changes only cause a warning; use ${FEW_QUESTIONS} or more to confirm small changes.`,
+              `With ${pinned.queries} queries, most changes cause only a warning; use ${FEW_QUESTIONS} or more to confirm small changes.`,
             );
         }
         for (const { variable, name } of secrets)

@@ -32,7 +32,7 @@ function forTerminal(text: string): string {
 }
 
 function mapTexts(text: string, map: (part: string) => string, mapCode = (code: string): string => code): string {
-  // Splitting by a pattern with two groups returns the texts at every third index, with the color codes in between.
+  // Splitting by a pattern with two groups returns plain text at every third index, and color codes in between.
   const parts = text.split(sealed).map((part, at) => (at % 3 === 0 ? map(part) : mapCode(part)));
   return parts.join('');
 }

@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../live/edge/isolation-command.ts')).isolationCommand,
   },
   judge: {
-    does: 'Review the judgments of live queries by models and by people.',
+    does: 'Review live query judgments made by models and by people.',
     load: async () => (await import('../judging/edge/judge-commands.ts')).judgeCommand,
   },
   shadow: {

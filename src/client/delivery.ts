@@ -252,8 +252,8 @@ export class Channel {
   }
 
   /**
-   * Stops accepting records. Ends a back-off that the client chose, but not a wait that the daemon requested, so that
-   * the queued records are immediately sent once more.
+   * Stops accepting records. Ends a back-off that the client chose, so that the queued records are immediately sent
+   * once more. Does not end a wait that the daemon requested.
    */
   startClosing(): void {
     this.#refusal ??= 'closed';

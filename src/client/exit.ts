@@ -1,6 +1,6 @@
 /**
- * Sends queued items for a short time when the host's process ends, and reports undelivered items. Before the process
- * ends, the functions in this file do not keep it alive, except where a comment says so.
+ * Sends queued items for a short time when the host's process ends, and reports undelivered items. The functions in
+ * this file do not keep the process alive, except where a comment says so.
  */
 import process from 'node:process';
 import { clearTimeout, setTimeout } from 'node:timers';

@@ -142,7 +142,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /**
    * Share of sessions to send, from 0 to 1. Queries without a session are sampled by agent turn (`episode`), and
-   * queries with neither session nor turn individually. recalld weights the sampled queries accordingly. Default: 1.
+   * queries with neither a session nor a turn are sampled individually. recalld weights the sampled queries
+   * accordingly. Default: 1.
    */
   readonly sampleRate?: number;
   /** Called synchronously whenever items are dropped, so it must return quickly. */

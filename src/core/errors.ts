@@ -92,7 +92,7 @@ export const errorTable = {
   body_too_large: tooLarge('The request body exceeds the size limit.'),
   otlp_malformed: input('An OpenTelemetry request cannot be decoded.'),
   host_refused: forbidden(
-    'A daemon without API keys was called through a proxy, from a page on another site, or under the host name of another machine.',
+    "A daemon without API keys was called through a proxy, from a page on another site, or under another machine's host name.",
   ),
   key_missing: unauthorized('The call requires an API key.'),
   key_limited: forbidden('The API key is limited to some pipelines, and the request also affects other pipelines.'),
@@ -179,7 +179,7 @@ export const rejectionTable = {
   unknown_pipeline: 'No pipeline with that name is configured.',
   text_too_long: 'A text exceeds its length limit.',
   control_characters: 'A text or an id contains control characters or invalid Unicode.',
-  embedding_malformed: 'The embedding is neither a list of numbers nor base64 of float32 values.',
+  embedding_malformed: 'The embedding is neither a list of numbers nor base64-encoded float32 values.',
   embedding_not_finite: 'The embedding contains NaN or an infinity.',
   embedding_zero: 'The embedding is the zero vector, which has no direction.',
   embedding_wrong_dimension: "The length of the embedding differs from that of the pipeline's vectors.",

@@ -16,7 +16,10 @@ export function decimal(value: number): string {
   return value < 0 ? `${MINUS}${text}` : text;
 }
 
-/** Smallest number that is written with a power of ten, because zeros are hard to count; e-values can be this large. */
+/**
+ * Numbers from this value on are written with a power of ten, because many zeros are hard to count; e-values can be
+ * this large.
+ */
 const POWER_FROM = 1e9;
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 

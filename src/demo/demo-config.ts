@@ -27,7 +27,7 @@ const MIN_LIVE_HITS = 0.65;
 /** Maximum share of rewritten queries that look like answers. A healthy rewriter never answers a question. */
 const MAX_ANSWERS = 0.1;
 
-/** Settings of checks that one hour of live queries decides; even an hour at night has 30 queries. */
+/** Settings for checks that one hour of live queries decides; even at night, an hour has 30 queries. */
 const ofAnHour = { severity: 'critical', min_n: 30, confirm: 1 };
 
 /** Maximum number of requests per second: practically unlimited, because the demo calls only its own RAG service. */

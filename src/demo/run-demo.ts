@@ -1,6 +1,6 @@
 /**
- * The demo: a RAG service with real data, its users, and the daemon that monitors it, through healthy hours and a
- * series of incidents. Only the clock is simulated. At the end, a daemon takes over in real time.
+ * The demo: a RAG service with real data, its users, and the daemon that monitors it. The demo consists of healthy
+ * hours and a series of incidents. Only the clock is simulated. At the end, a daemon takes over in real time.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -50,7 +50,7 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
   printLabeled(
     output,
     'live',
-    `${percentage(value)} of live queries got a document with the answer${bounds}; a model graded ${Number(details['model'])} queries, and people also graded ${Number(details['people'])} of them. Golden ${HEADLINE} is still ${golden}.`,
+    `${percentage(value)} of live queries got a document that contains the answer${bounds}; a model graded ${Number(details['model'])} queries, and people also graded ${Number(details['people'])} of them. Golden ${HEADLINE} is still ${golden}.`,
   );
   return [];
 }

@@ -32,7 +32,7 @@ export interface Scenario {
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
 /**
  * Share of sessions about the uncovered topic. The share is large enough for drift to be detected within half a day,
- * whatever the time of day at which the drift begins.
+ * regardless of the time of day at which the drift begins.
  */
 const TOPIC_SHARE = 0.2;
 /**
@@ -104,7 +104,7 @@ export const scenarios: readonly Scenario[] = [
     ...usual,
     name: 'slow',
     title: 'retriever slow',
-    change: `One search in ${SLOW_ONE_IN} took ${SLOW_MS} ms longer.`,
+    change: `One in ${SLOW_ONE_IN} searches took ${SLOW_MS} ms longer.`,
     fix: 'The latency is back to normal.',
     ragFault: 'slow',
     expectedAlerts: [alertNames.latency],
@@ -139,7 +139,7 @@ export const scenarios: readonly Scenario[] = [
     ...usual,
     name: 'isolation',
     title: "another tenant's document",
-    change: 'The results for one user contained a document of another tenant.',
+    change: "The results for one user contained another tenant's document.",
     fix: 'The tenant was added to the key of the result cache.',
     expectedAlerts: [alertNames.isolation],
     cause: 'forbidden_documents',
@@ -150,7 +150,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'agent',
     title: 'rewriter answers',
     change: `An agent queries the retriever on behalf of the users. In ${100 * ANSWERED_SHARE} % of turns, the agent's model answered the question from memory instead of rewriting it as a query.`,
-    fix: 'The prompt of the rewriter was corrected.',
+    fix: "The rewriter's prompt was corrected.",
     expectedAlerts: [alertNames.rewriting],
     cause: 'query_rewriting',
     page: 'traffic',

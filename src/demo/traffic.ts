@@ -139,7 +139,7 @@ export function createDemoTraffic(
   return {
     nextSession,
     nextQuestions,
-    /** @param leaks true if the results of one query contain a document of another tenant */
+    /** @param leaks true if the results of one query contain another tenant's document */
     async nextHour(from: Date, shares: MissingShares, leaks = false): Promise<LiveQuery[]> {
       const [first, ...others] = await Promise.all(nextQuestions(from, shares).map(toLiveQuery));
       if (first === undefined) return others;

@@ -5,7 +5,7 @@ export const densitySchema = z
   .strictObject({
     window: durationSchema('5m', '1d')
       .default('1h')
-      .describe('Length of each window of live traffic to test for drift.'),
+      .describe('Length of each live traffic window that is tested for drift.'),
     grace: durationSchema('5m', '1d')
       .default('10m')
       .describe(

@@ -34,12 +34,12 @@ type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; 
 const BATCH_ROWS = 1_000;
 
 /**
- * Earliest possible day of receipt. Queries compare `received_on` of both tables with this day, because each table has
- * its own partitions.
+ * Earliest possible day of receipt. Each statement compares the `received_on` columns of both tables with this day,
+ * because each table has its own partitions.
  */
 const firstDay = firstDayOf('$2');
 
-/** Shared conditions. Callers add conditions on `query_coverage`, in which a query may have no row. */
+/** Shared conditions. Callers add conditions on `query_coverage`, which may have no row for a query. */
 const occurred = `
  where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
    and q.received_on >= ${firstDay}`;

@@ -1,4 +1,4 @@
-/** Searches, every hour and when an alert fires, for topics that users ask about but the store does not cover. */
+/** Every hour, and when an alert fires, searches for topics that users ask about but the store does not cover. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
@@ -24,7 +24,7 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** A topic's label is derived from at most this many texts of the topic and at most this many other texts. */
+/** Maximum number of the topic's texts, and of other texts, from which a topic's label is derived. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
@@ -36,7 +36,7 @@ export function searchIntervalMs({ windowMs }: DensityPlan): number {
 
 /**
  * Searches for uncovered topics in every pipeline whose search is due. Several workers may run this function
- * concurrently: if two searches follow the same earlier search, only one of the two is stored, so that a topic keeps
+ * concurrently. If two searches follow the same earlier search, only one of them is stored, so that each topic keeps
  * its id.
  *
  * @throws the errors of forEachPipeline
@@ -176,8 +176,8 @@ const MAX_EVENTS = 20;
 
 /**
  * Chooses the shortest recent period with 500 sessions: at most 7 days, excluding the baseline period. While an alert
- * is firing, chooses the period since the drop if that period is shorter than a day and contains 200 sessions, so that
- * a topic that is only a few hours old is not diluted.
+ * is firing, chooses the period since the drop if that period is shorter than a day and contains 200 sessions. A longer
+ * period would dilute a topic that is only a few hours old.
  */
 async function topicPeriod(
   context: Context,

@@ -70,8 +70,8 @@ async function investigateAlert(run: DensityRun, alert: AlertToInvestigate, sinc
 }
 
 /**
- * A session counts once in each region that contains any of its queries, so shares are relative to the sum of sessions
- * over all regions.
+ * A session counts once in each region that contains any of its queries, so shares are relative to the number of
+ * sessions summed over all regions.
  */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
@@ -124,7 +124,7 @@ const WRITING_MS = MINUTE_MS;
 /**
  * Measures the next window that is due to close. Writes nothing. The same samples always produce the same measurement.
  *
- * @returns null if no window is due, or if the queries of the window are still being measured
+ * @returns null if no window is due, or if the window's queries are still being measured
  */
 async function observeWindow(
   run: DensityRun,
@@ -166,7 +166,7 @@ async function isAwaited({ context, plan }: DensityRun, { startMs, endMs }: Wind
   return open + untouched > 0;
 }
 
-/** A baseline, and its reference queries, with which live queries are compared. */
+/** A baseline, and the reference queries with which live queries are compared. */
 type Comparison = StoredBaseline & { readonly reference: ReferenceQueries };
 
 function referenceOf({ queries, vectors }: RetainedQueries): ReferenceQueries {
@@ -203,7 +203,7 @@ async function measureWindow(
 }
 
 /**
- * Measures windows of the last day again if some of their queries were scored after the latest window closed. The new
+ * Measures windows from the last day again if some of their queries were scored after the latest window closed. The new
  * measurements update the sums of the windows, which therefore do not depend on the order in which samples arrive. The
  * e-values of the windows stay unchanged.
  *
@@ -247,8 +247,8 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
 }
 
 /**
- * Maximum number of steps per pipeline and run. If more steps are due, as after a long downtime, the run in the next
- * minute takes them.
+ * Maximum number of steps per pipeline and run. If more steps are due, for example after a long downtime, the next
+ * minute's run takes them.
  */
 const MAX_STEPS = 48;
 

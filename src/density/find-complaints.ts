@@ -81,9 +81,9 @@ const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedd
 export function complaintsTable(pool: Pool) {
   return {
     /**
-     * From the queries that have a vector, selects up to `most` random queries with negative feedback and up to `most`
-     * without it. Weights each query by the number of queries that it represents (Efraimidis and Spirakis 2006; a hash
-     * of the id serves as the random number).
+     * Selects up to `most` random queries with negative feedback and up to `most` without it. Considers only queries
+     * that have a vector. Weights each query by the number of queries that it represents (Efraimidis and Spirakis 2006;
+     * a hash of the id serves as the random number).
      */
     async rated(
       pipeline: string,

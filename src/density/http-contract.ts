@@ -31,7 +31,7 @@ const rebaselineAnswer = z.object({
   status: z
     .enum(['requested', 'unwatched'])
     .describe(
-      '`requested`: recalld will learn a new baseline. `unwatched`: there is no baseline to replace, because density of the pipeline has never been evaluated.',
+      '`requested`: recalld will learn a new baseline. `unwatched`: there is no baseline to replace, because query density has never been evaluated for the pipeline.',
     ),
 });
 
@@ -81,7 +81,7 @@ export const densityAnswer = z.object({
   outgrew_baseline: z
     .boolean()
     .describe(
-      'True if density was above 1.1 times the baseline for 14 days. If true, create a new baseline: with the current baseline, density could drop to its earlier level unnoticed.',
+      'True if density has been above 1.1 times the baseline for 14 days. If true, create a new baseline: with the current baseline, density could drop to its earlier level unnoticed.',
     ),
   measures: z
     .record(
@@ -115,7 +115,7 @@ const topicSchema = topicWindowSchema.extend({
   cause: z
     .enum(topicCauses)
     .describe(
-      '`new_demand`: users did not ask about the topic during the baseline. `lost_content`: users asked about the topic during the baseline, and the store covered it.',
+      '`new_demand`: users did not ask about the topic during the baseline period. `lost_content`: users asked about the topic during the baseline period, and the store covered it.',
     ),
   first_seen: z.iso.datetime(),
   last_seen: z.iso.datetime(),
@@ -196,7 +196,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/density/rebaseline',
     tag: 'density',
-    summary: 'Discard the baseline and learn a new baseline, so that the current coverage becomes the standard.',
+    summary: 'Discard the baseline and learn a new one, so that the current coverage becomes the standard.',
     scope: 'admin',
     pipelines: 'named',
     body: rebaselineSchema,

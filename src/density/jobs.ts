@@ -40,7 +40,7 @@ export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
 
 const evaluateDensityJob = defineCronJob({
   name: 'evaluate-density',
-  does: 'Learns density baselines, compares windows of live queries with them, fires alerts, and replays 100 baseline queries every hour.',
+  does: 'Learns density baselines, compares windows of live queries with the baselines, fires alerts, and replays 100 baseline queries every hour.',
   cron: '35 * * * * *',
   timeoutMs: 900_000,
   async handle(context: Context, signal) {
@@ -56,7 +56,7 @@ const evaluateDensityJob = defineCronJob({
 
 const findUncoveredTopicsJob = defineCronJob({
   name: 'find-uncovered-topics',
-  does: 'Searches recent live queries for topics that the vector store does not cover, every hour and when an alert fires.',
+  does: 'Every hour, and when an alert fires, searches recent live queries for topics that the vector store does not cover.',
   cron: '55 * * * * *',
   timeoutMs: 600_000,
   handle: (context: Context, signal) => detectUncoveredTopics(context, signal),

@@ -202,7 +202,10 @@ function sampleOf({ queries }: Traffic) {
   return [...chosen.values()];
 }
 
-/** Returns a function that describes a query as it is retained; its result is empty without a vector or score. */
+/**
+ * Returns a function that converts a query to its retained form; it returns an empty array for a query without a vector
+ * or score.
+ */
 function retainer({ queries, covered, vectors }: Traffic) {
   const places = new Map(queries.map(({ id }, place) => [id, place]));
   return ({ id, session }: Pick<RetainedQuery, 'id' | 'session'>, surprise: number): RetainedQuery[] => {

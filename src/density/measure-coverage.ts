@@ -189,7 +189,7 @@ async function embedMissing(
   );
 }
 
-/** Delay before queries are admitted: during this time, sampling may still drop queries of the same minute. */
+/** Delay before queries are admitted: during this time, sampling may still drop queries from the same minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
 /** Maximum time that a query waits; a query that has waited longer is not measured. */
 const MAX_WAIT_MS = 6 * HOUR_MS;

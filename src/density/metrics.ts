@@ -20,7 +20,7 @@ export const densityMetrics = {
     labels,
   ),
   recalld_density_unmeasured_queries: storedGauge(
-    'In the latest closed window, the number of sampled queries whose coverage recalld could not measure, by reason.',
+    'Number of sampled queries in the latest closed window whose coverage recalld could not measure, by reason.',
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(

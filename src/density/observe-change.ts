@@ -37,8 +37,8 @@ const SEED = 1;
 type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
 /**
- * Returns the combined fingerprint of the index and the embedder, as `fields`, and a hash of these fields, as `key`.
- * The fingerprint comes from the latest probes.
+ * Returns the combined fingerprint of the index and the embedder (`fields`), and a hash of these fields (`key`). The
+ * fingerprint comes from the latest probes.
  */
 export async function currentFingerprint({ db }: Context, { pipeline }: DensityPlan) {
   const fingerprints = (await db.live.deployments.fingerprints()).filter((one) => one.pipeline === pipeline);
@@ -50,8 +50,8 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
 
 /**
  * Detects changes to the index or embedder. If only the index is new and retained baseline queries find the same chunks
- * in it, keeps the baseline. Otherwise reopens the baseline queries so that they are searched again (with new
- * embeddings of their texts if the model changed), and pauses monitoring until this replay has ended.
+ * in it, keeps the baseline. Otherwise, reopens the baseline queries so that they are searched again, and pauses
+ * monitoring until this replay has ended. If the model changed, the replay embeds the texts of the queries again.
  *
  * @returns null if nothing changed; `unknown` if the store did not respond, so coverage cannot be evaluated
  */
@@ -129,9 +129,9 @@ async function searchRetained(
 }
 
 /**
- * Returns the period whose queries are replayed. The period is the baseline period if the queries of the baseline are
- * still stored. Otherwise, if no incident is open, the period consists of as many of the latest days as a baseline
- * requires. Returns null if no queries were found.
+ * Returns the period whose queries are replayed. The period is the baseline period if its queries are still stored.
+ * Otherwise, if no incident is open, the period consists of as many of the latest days as a baseline requires. Returns
+ * null if no queries were found.
  */
 async function replayPeriod({ context, plan }: DensityRun, phase: DensityPhase, version: number, now: Date) {
   const { pipeline, needs } = plan;

@@ -210,7 +210,7 @@ async function valuesOf(
 type SurprisedQueries = Pick<ReferenceQueries, 'vectors' | 'surprises'>;
 
 /**
- * Computes by how much the surprise of each query exceeds that of the most similar reference queries. Each half of the
+ * Computes how much the surprise of each query exceeds that of the most similar reference queries. Each half of the
  * reference queries is compared with the other half. The current queries are compared with each half, and the two
  * values of a query are averaged.
  */

@@ -28,9 +28,9 @@ const FIRST_SEARCH = 4 * KEPT_CHUNKS;
 const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
- * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. The first search
- * requests 20 chunks; if too many of them are duplicates, a second search requests 80. Chunks are equal if their texts
- * are equal or, without texts, if their similarities are exactly equal.
+ * Searches the store's own index for five distinct chunks, before any reranking or fusion. The first search requests 20
+ * chunks; if too many of them are duplicates, a second search requests 80. Chunks are equal if their texts are equal
+ * or, without texts, if their similarities are exactly equal.
  *
  * @returns `failed` if the store did not respond; recalld retries later
  */

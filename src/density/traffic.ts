@@ -59,8 +59,8 @@ export async function readTraffic(
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
     /**
-     * Number of queries skipped because their vectors have the wrong dimension. The expected dimension is the dimension
-     * of the store or, if it is unknown, the dimension of the first query vector.
+     * Number of queries skipped because their vectors have the wrong dimension. The expected dimension is that of the
+     * store or, if it is unknown, that of the first query vector.
      */
     otherDimension: read.length - usable.length,
   };

@@ -204,9 +204,9 @@ const WHAT: Readonly<Record<BadRow['is'], string>> = {
 };
 
 /**
- * Reads the vectors of a file, one per row: .npy (2-d; float16, float32 or float64), detected by its signature, or
- * JSONL with one array of numbers per line. Returns float32 rows, all of which are finite and
- * none of which is a zero vector.
+ * Reads the vectors of a file, one per row. The file is either .npy (2-d; float16, float32 or float64), detected by its
+ * signature, or JSONL with one array of numbers per line. Returns float32 rows, all of which are finite and none of
+ * which is a zero vector.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the row or line
  */
@@ -242,8 +242,8 @@ const FIRST_CAPACITY = 2 ** 18;
  * Reads JSON arrays of numbers, one per line, as float32 rows. Skips empty lines. Buffers only a part of the file in
  * addition to the rows.
  *
- * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is not a vector, that differs in
- * length from the first line, or that is a zero vector or not finite
+ * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is not a vector, differs in length
+ * from the first vector, is a zero vector, or contains a value that is not finite
  */
 async function readVectorLines(path: string): Promise<Matrix> {
   let columns = 0;

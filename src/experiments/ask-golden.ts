@@ -32,8 +32,8 @@ export async function followWithShadows(
 }
 
 /**
- * Starts at most one shadow run per day (UTC) and version of a set. Without this limit, a shadow would receive the
- * queries of an hourly set every hour.
+ * Starts at most one shadow run per day (UTC) and set version. Without this limit, a shadow would receive the queries
+ * of an hourly set every hour.
  */
 async function startBeside(context: Context, run: GoldenRun, pipeline: WatchedPipeline, shadow: Shadow): Promise<void> {
   const { asked, limits, maxCallsPerDay, chunkSeparator } = shadow;

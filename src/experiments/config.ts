@@ -32,7 +32,7 @@ const shadow = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". With a separator, recalld compares documents instead of chunks, because re-chunking changes the ids of chunks.',
+      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". With a separator, recalld compares documents instead of chunks, because re-chunking changes chunk ids.',
     ),
 });
 
@@ -95,7 +95,7 @@ export const variantsSchema = z
     difference: numberIn(0.001, 0.5)
       .default(0.02)
       .describe(
-        'Smallest difference between two arms that matters, for shares and for mean scores (both from 0 to 1). If both bounds of the confidence interval are closer to zero than this difference, the verdict is `no_change`.',
+        'Smallest relevant difference between two arms, for shares and for mean scores (both from 0 to 1). If both bounds of the confidence interval are closer to zero than this difference, the verdict is `no_change`.',
       ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

@@ -26,7 +26,7 @@ const judgeShadowsJob = defineCronJob({
 
 const sumVariantDaysJob = defineCronJob({
   name: 'sum-variant-days',
-  does: 'Sums feedback, clicks and grades of each variant by day, six hours after the day ends.',
+  does: 'Sums the feedback, clicks and grades of each variant for each day, six hours after the day ends.',
   cron: '35 * * * *',
   timeoutMs: HOUR_MS / 2,
   handle: (context: Context, signal) =>

@@ -21,8 +21,9 @@ const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
  * Runs one round for every shadow. A query that was selected for judging is sent to the shadow once the results that
- * users got are graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The
- * round uses all stored grades, including grades from earlier rounds. A repeated round sends no query a second time.
+ * users got have been graded. The round stays within the shadow's call budget and the judge's remaining daily budget.
+ * The round uses all stored grades, including grades from earlier rounds. A repeated round sends no query a second
+ * time.
  *
  * @throws the errors of forEachShadow
  */

@@ -26,7 +26,7 @@ export const experimentMetrics = {
       recalld_shadow_overlap:
         "Mean rank-biased overlap of the shadow's results with the results that users got, for live queries in the last seven days.",
       recalld_shadow_changed_ratio:
-        'Share of live queries for which the shadow returns different results, over seven days.',
+        'Share of live queries in the last seven days for which the shadow returns different results.',
     },
     shadow,
     "Wilson's method, over effective sessions",

@@ -64,7 +64,7 @@ const comparisonSchema = z.object({
   latest_run: z
     .object({ run_id: z.string(), status: z.string(), reason: z.string().nullable() })
     .nullable()
-    .describe('The latest run of the shadow on a golden set, whatever its status.'),
+    .describe('The latest run of the shadow on a golden set, regardless of its status.'),
   days: z.int().nullable().describe('Number of days with data; null for a golden set.'),
   left_out: z
     .int()

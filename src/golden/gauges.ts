@@ -51,7 +51,10 @@ export async function readScheduleGauges(
   return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
 }
 
-/** Returns gauge samples of a measurement from the latest finished run; none if the measurement is too old to trust. */
+/**
+ * Returns the gauge samples of a measurement from the latest finished run, or no samples if the measurement is too old
+ * to trust.
+ */
 function ofEndedRun(
   { timetable }: Context,
   { name: pipeline }: WatchedPipeline,
@@ -127,8 +130,8 @@ function skipSamples(
 }
 
 /**
- * Returns the gauge samples that state by when a run must have completed. A run is overdue if it has not completed
- * within its maximum duration after its planned start.
+ * Returns the gauge samples for the deadline by which the next run must have completed. A run is overdue if it has not
+ * completed within its maximum duration after its planned start.
  */
 function dueSamples(
   { timetable }: Context,

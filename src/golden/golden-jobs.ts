@@ -61,7 +61,7 @@ export const askGoldenBatchJob = defineJob({
 
 /**
  * Returns null if the run does not exist or has ended, or if this process does not have the run's pipeline in its
- * config. A run whose pipeline is missing here is ended by a process that has the pipeline in its config.
+ * config. A run whose pipeline is missing from this config is ended by a process whose config contains the pipeline.
  */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);

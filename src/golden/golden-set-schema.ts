@@ -56,7 +56,7 @@ const goldenLineSchema = z
     tags: z
       .record(
         z.string(),
-        z.union([z.string(), z.number(), z.boolean()], { error: 'must be text, a number, true or false' }),
+        z.union([z.string(), z.number(), z.boolean()], { error: 'must be a string, a number, true or false' }),
         { error: 'must be an object such as {"language": "en"}' },
       )
       .optional()

@@ -41,7 +41,7 @@ export const goldenMetrics = {
     scored,
   ),
   recalld_golden_stale_labels_ratio: ofSet(
-    'Share of judged documents with stale labels: their text has another id in the vector store (superseded), or the manifest lists them as deleted. Absent if the store could not be probed.',
+    'Share of judged documents with stale labels: documents whose text has another id in the vector store (superseded), or that the manifest lists as deleted. Absent if the store could not be probed.',
   ),
   recalld_golden_lost_documents_ratio: ofSet(
     'Share of judged documents that are missing from the vector store, have no replacement and are not deleted in the manifest. Absent if the store could not be probed.',
@@ -109,7 +109,7 @@ export const goldenMetrics = {
   ...boundedGauges(
     {
       recalld_golden_rbo:
-        'Rank-biased overlap (p = 0.9) between the results of the latest finished run and the pinned baseline, averaged over all queries; failed queries count as 0. 1 means the same documents in the same order. Needs no judgments.',
+        'Rank-biased overlap (p = 0.9) between the results of the latest finished run and those of the pinned baseline, averaged over all queries; failed queries count as 0. 1 means the same documents in the same order. Needs no judgments.',
     },
     [...golden, 'k'],
   ),

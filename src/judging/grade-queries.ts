@@ -165,7 +165,7 @@ export async function processQueue<Item extends { readonly id: string }>(
   for (let failures = 0; failures < MAX_FAILURES; ) {
     signal.throwIfAborted();
     const now = clock.now();
-    // Items deferred in this round are retried in the next.
+    // Items deferred in this round are retried in the next round.
     const item = await queue.claim(pipeline, started, new Date(now.getTime() + LEASE_MS));
     if (item === null) return;
     try {
@@ -182,7 +182,7 @@ export async function processQueue<Item extends { readonly id: string }>(
 
 /**
  * Grades open queries, starting with queries selected for human grading. A document that the judge cannot grade counts
- * as failed, with grade 0, so that the estimate does not omit it silently. A killed worker loses only the grade of its
+ * as failed, with grade 0, so that the estimate does not silently omit it. A killed worker loses only the grade of its
  * current call; the cost of the call still counts.
  *
  * @throws the errors of processQueue
@@ -232,8 +232,8 @@ async function gradeText(round: ModelRound, text: string, document: StoredText, 
 }
 
 /**
- * Grades how well a document that users did not get answers the query `text`. Returns null if the judge cannot grade
- * the document.
+ * Grades a document that users did not get: how well it answers the query `text`. Returns null if the judge cannot
+ * grade the document.
  *
  * @throws DeferralError
  */

@@ -74,8 +74,8 @@ const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
  * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. The number of
- * queries is prorated to the length of the round and limited by the rest of the daily budget. Also selects failed and
- * empty queries, which need no grades because their scores are always 0. If there is a model judge, a query with
+ * queries is prorated to the length of the round and limited by what remains of the daily budget. Also selects failed
+ * and empty queries, which need no grades because their scores are always 0. If there is a model judge, a query with
  * results can be selected only if its text is stored.
  *
  * @param minRoundMs minimum length of a round
@@ -123,8 +123,8 @@ function drawFrom(
 }
 
 /**
- * @param shadowShares for each outcome, the share of the selected queries to compare with shadows as well; 0 for failed
- * queries, because a comparison would show nothing
+ * @param shadowShares for each outcome, the share of the selected queries that are also compared with shadows; 0 for
+ * failed queries, because a comparison would show nothing
  */
 function drawSome(
   plan: JudgingPlan,

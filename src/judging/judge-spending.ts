@@ -31,8 +31,8 @@ export function createJudgeSpending(pool: Pool) {
     },
 
     /**
-     * Cost of the day (UTC), and mean cost per graded query over the last 7 days, in US dollars. The mean is null if no
-     * query was graded on these days.
+     * Cost since midnight UTC, and mean cost per graded query over the last 7 days, in US dollars. The mean is null if
+     * no query was graded on these days.
      */
     async spent(pipeline: string, now: Date): Promise<{ today: number; perQuery: number | null }> {
       const { rows } = await pool.query<{ today: number; week: number; graded: number }>(

@@ -59,7 +59,7 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest {
   };
 }
 
-/** Creates a judge with a chat model. If the answer is invalid, the judge asks for a valid one once. */
+/** Creates a judge with a chat model. If the answer is invalid, the judge asks once for a valid answer. */
 export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
   return {
     name: model.model,

@@ -269,7 +269,7 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /** Stores a grade of a document that users did not get, unless there is one already. */
+    /** Stores a grade for a document that users did not get, unless there is one already. */
     async recordPoolJudgment(
       pipeline: string,
       id: string,

@@ -71,7 +71,7 @@ export const releaseIn =
 /**
  * Marks open items of a work table as expired if their selected query was received before `before`.
  *
- * @returns the number of expired items, but not of pools that waited for the grades of their queries
+ * @returns the number of expired items, not counting pools that were waiting for the grades of their queries
  */
 export const expireIn =
   (pool: Pool, table: 'judgment_pools' | 'judged_episodes') =>

@@ -11,7 +11,7 @@ export type JudgingPlan = ReturnType<typeof createJudgingPlans>[number];
 /**
  * Creates a plan for each pipeline with `judged`. A judge opens its connections on its first call.
  *
- * @throws RecalldError config_invalid for an unusable address or file of a judge
+ * @throws RecalldError config_invalid if the address or a file of a judge is unusable
  */
 export function createJudgingPlans(config: Config, pipelines: readonly WatchedPipeline[]) {
   return config.pipelines.flatMap(({ name, judged, segments, episodes, privacy, shadow, vector_store: store }) => {

@@ -70,7 +70,7 @@ const presidioSchema = z
       ),
     concurrency: z.int().min(1).max(256).default(8).describe('Maximum number of concurrent analyses.'),
   })
-  .describe('A Presidio analyzer, which detects names and other entities after the built-in rules.');
+  .describe('A Presidio analyzer, which detects names and other entities after the built-in rules have been applied.');
 
 export const privacySchema = z
   .strictObject({
@@ -168,7 +168,7 @@ export const isolationSchema = z
   })
   .default([])
   .describe(
-    'Rules that restrict which documents the queries of a segment may return, such as only documents of the same tenant. recalld checks the results of every live query, sampled or not. A single violation pages.',
+    'Rules that restrict the documents that the queries of a segment may return, for example to those of the same tenant. recalld checks the results of every live query, sampled or not. A single violation pages.',
   );
 
 export const episodesSchema = z
@@ -235,7 +235,7 @@ export const liveSchema = z
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the baseline before the window. Once a day, recalld derives the expected click-through rate at each rank and the usual share of positive feedback from the baseline.',
+        'Length of the baseline before the window. Once a day, recalld uses the baseline to compute the expected click-through rate at each rank and the usual share of positive feedback.',
       ),
   })
   .prefault({})
@@ -279,7 +279,9 @@ export const feedbackPolicySchema = z
     click: sentiment.default('positive').describe('Meaning of a click on a document.'),
     copy: sentiment.default('positive').describe('Meaning of a copied answer.'),
     reformulation: sentiment.default('negative').describe('Meaning of a rephrased query.'),
-    abandonment: sentiment.default('negative').describe('Meaning of a user who leaves without an answer.'),
+    abandonment: sentiment
+      .default('negative')
+      .describe('Meaning of an abandonment: the user leaves without an answer.'),
     no_answer: sentiment.default('negative').describe('Meaning of a result that a user marks as "no answer".'),
     caps: z
       .strictObject({

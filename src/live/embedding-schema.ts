@@ -17,7 +17,7 @@ export const embeddingSchema = z
     refuse(
       context,
       'embedding_malformed',
-      `must be 1 to ${MAX_DIMENSIONS} numbers, or base64 of float32 values, little-endian`,
+      `must be 1 to ${MAX_DIMENSIONS} numbers, or base64-encoded little-endian float32 values`,
     );
     return z.NEVER;
   })

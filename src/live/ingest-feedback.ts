@@ -1,6 +1,6 @@
 /**
- * Ingests feedback: validates and anonymizes it, applies the caps, and stores it. The query that the feedback is about
- * may be stored, may not have been sampled, or may arrive later.
+ * Ingests feedback: validates and anonymizes it, applies the caps, and stores it. The query that the feedback refers to
+ * may already be stored, may not have been sampled, or may arrive later.
  */
 
 import type { Context } from '../core/context.ts';
@@ -18,7 +18,7 @@ type FeedbackPipeline = Pick<LivePipeline, 'feedback' | 'limits' | 'personalData
 
 /**
  * @param live pipelines that the sender may use, keyed by name
- * @param promote samples a recent query because it received negative feedback
+ * @param promote samples a recent query that received negative feedback
  * @throws RecalldError database_unreachable if nothing was stored; the client may send the batch again
  */
 export async function ingestFeedback(

@@ -224,8 +224,8 @@ async function storePromoted(
   const unsampled: Promise<LiveSample>[] = [];
   const sampled: Promise<LiveSample>[] = [];
   for (const [position, { query, isSampled }] of candidates.entries()) {
-    // Drops queries that are older than the retention: if they were erased, the record of the erasure may already be
-    // gone.
+    // Drops queries that are older than the retention period: if they were erased, the record of the erasure may
+    // already be gone.
     const { retentionDays } = pipeline.limits;
     if (erased[position] === true || checkOccurredAt(query.occurredAt, retentionDays, now) !== null) continue;
     const decision = decide(traitsOf(query, outcomeOf(query), true), pipeline.sampling, 0);

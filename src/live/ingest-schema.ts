@@ -208,7 +208,9 @@ export const liveQuerySchema = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
   occurred_at: timestamp.nullish().describe('When the user asked; default: the time of receipt.'),
   text: text.nullish().describe('Query text.'),
-  embedding: embeddingSchema.nullish().describe('Query vector: numbers, or base64 of float32 little-endian.'),
+  embedding: embeddingSchema
+    .nullish()
+    .describe('Query vector: a list of numbers, or base64-encoded little-endian float32 values.'),
   top_k: z.int().min(1).max(10_000).nullish().describe('Number of requested documents.'),
   session_id: identifier.nullish().describe('Session id. Sessions are sampled as a whole.'),
   trace_id: identifier.nullish().describe('Trace id of the request, used to join OpenTelemetry data.'),

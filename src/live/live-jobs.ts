@@ -23,14 +23,14 @@ export function liveIntervalSeconds(now: Date): number {
   return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, now);
 }
 
-/** Returns the number of days for which live queries are kept, for each configured pipeline. */
+/** Returns how many days live queries are kept, for each configured pipeline. */
 export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, number> {
   return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
 }
 
 /**
- * Returns the number of days for which live queries are kept, for each configured pipeline and for pipelines that were
- * removed from the config.
+ * Returns how many days live queries are kept, for each configured pipeline and each pipeline that was removed from the
+ * config.
  */
 async function allRetentionDays({ config, db }: Context): Promise<ReadonlyMap<string, number>> {
   return new Map([...retentionDaysOf(config), ...(await db.live.configuredItems.retentionDays())]);

@@ -104,7 +104,10 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
  * older, recalld learns a new baseline.
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
-/** Time between attempts to learn a baseline while there is too little feedback; or the window length if shorter. */
+/**
+ * Time between attempts to learn a baseline while there is too little feedback; if the window is shorter than this, its
+ * length applies.
+ */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(

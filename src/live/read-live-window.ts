@@ -25,7 +25,7 @@ const BASELINE_RETRY_MS = HOUR_MS;
 /**
  * Returns the click-through rates of the baseline. Rates that are at least a day old are replaced by rates learned from
  * the period before `until`. If that period has too few clicks, the stored rates are returned until they are three days
- * old, and null after that.
+ * old; after that, null is returned.
  *
  * @param known latest measurement of BASELINE_CTR
  * @throws as readLiveWindow

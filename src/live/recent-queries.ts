@@ -9,7 +9,7 @@ export type RecentQueries = ReturnType<typeof createRecentQueries>;
 export interface RecentQuery {
   readonly query: LiveQuery;
   readonly receivedAt: Date;
-  /** True if the sampling rate selected the query, which is then already stored. */
+  /** True if the sampling rate selected the query; the query is then already stored. */
   readonly isSampled: boolean;
 }
 
@@ -90,7 +90,7 @@ export function createRecentQueries(limits: {
   };
 }
 
-/** Joins pipeline and id with a separator that pipeline names never contain. */
+/** Joins the pipeline and the id with a separator that pipeline names never contain. */
 function keyOf(pipeline: string, id: string): string {
   return `query ${pipeline}\0${id}`;
 }

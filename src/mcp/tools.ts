@@ -195,5 +195,5 @@ export function createMcpServer(context: Context, version: string, choosesTags: 
 function refusal(logger: Logger, name: string, error: unknown): string {
   if (error instanceof RecalldError) return `${error.code}: ${error.message}`;
   logger.error('a tool failed', { tool: name, reason: error instanceof Error ? error.message : String(error) });
-  return 'The tool failed. See the log of recalld.';
+  return "The tool failed. See recalld's log.";
 }

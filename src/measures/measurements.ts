@@ -246,7 +246,7 @@ async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   for (const row of gaps) {
     const { pipeline, measure, segment, windowEnd } = row;
     const newest = series.get(seriesKey(row))?.newest ?? null;
-    // Concurrent writers can leave a gap in the database although the same window or a later one has a value.
+    // Concurrent writers can leave a gap in the database even if the same window or a later one has a value.
     if (newest !== null && newest.windowEnd >= windowEnd) continue;
     series.set(seriesKey(row), { pipeline, measure, segment, newest, gap: aged(row) });
   }

@@ -61,7 +61,7 @@ function textOf(content: Content, now: Date): string {
     .trim();
 }
 
-/** Escapes Markdown formatting, but not backticks, because recalld's texts mark code with backticks. */
+/** Escapes Markdown formatting, but not backticks, because recalld marks code with backticks. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\*_[\]<>|#]/g, String.raw`\$&`);
 }

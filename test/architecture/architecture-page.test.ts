@@ -12,7 +12,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const page = readFileSync(path.join(root, 'docs/explanation/architecture.md'), 'utf8');
 const src = sourceFiles('src');
 
-/** Returns the paths of the files that the table of a section lists. */
+/** Returns the file paths that a section's table lists. */
 function listed(title: string): string[] {
   const section = page.slice(page.indexOf(`## ${title}\n`)).split('\n## ')[0] ?? '';
   return section

@@ -84,7 +84,7 @@ describe('a metric', () => {
   });
 });
 
-/** The names of score bounds and golden scores are composed at run time. */
+/** The metric names for score bounds and golden scores are composed at run time. */
 function isWrittenIn(code: string, name: string): boolean {
   const score = name.replace(/_ci_(low|high)$/, '');
   const hasBounds = `${score}_ci_low` in metricCatalogue && `${score}_ci_high` in metricCatalogue;

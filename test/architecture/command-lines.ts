@@ -33,7 +33,7 @@ export function callsIn(block: string): string[][] {
     .flatMap((line) => [...line.trim().matchAll(starts)].map(([, rest = '']) => wordsOf(rest)));
 }
 
-/** Splits a text into words as a shell would, and stops at the end of the first command. */
+/** Splits text into words as a shell would, and stops at the end of the first command. */
 function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [word] of text.matchAll(/"[^"]*"|'[^']*'|[^\s"']+/g)) {

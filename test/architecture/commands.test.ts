@@ -45,11 +45,12 @@ const spansOf = (text: string) =>
   );
 
 /**
- * Commands are between escaped backticks in template literals, and between plain backticks in other texts and comments.
+ * Commands are between escaped backticks in template literals, and between plain backticks in other strings and in
+ * comments.
  */
 const quoted = /\\`(recalld [a-z][^`\\]*)\\`|^.*['"*].*?`(recalld [a-z][^`\\]*)`/gm;
 
-/** PostgreSQL connections have names of this form, which `pg_stat_activity` shows. */
+/** Matches the names of PostgreSQL connections, which `pg_stat_activity` shows. */
 const connection = /^recalld (?:api|worker|scheduler|command|vector store)\b/;
 
 describe('a documented command', () => {

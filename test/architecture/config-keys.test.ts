@@ -29,7 +29,7 @@ const below = (schemas: readonly JsonSchema[], part: PropertyKey) =>
 const config = branches(configJsonSchema());
 const pipeline = below(below(config, 'pipelines'), 0);
 const namesOf = (schemas: readonly JsonSchema[]) => schemas.flatMap(({ properties }) => Object.keys(properties ?? {}));
-/** Names with which a key may start, and their schemas. Prose may omit the pipeline or part of the path. */
+/** Names that a key may start with, and their schemas. Prose may omit the pipeline or part of the path. */
 const starts = new Map<string, readonly JsonSchema[]>([
   ...namesOf(pipeline).map((name) => [name, pipeline] as const),
   ...namesOf(config).map((name) => [name, config] as const),

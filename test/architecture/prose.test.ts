@@ -76,7 +76,7 @@ const series = new Set(
 /** Names that look like metrics but are not: test databases, roles, and recording rules for objectives. */
 const notMetrics = /^recalld_(test_|slo_errors|owner|app|grafana)/;
 
-/** Returns a sample value for a variable in an example, chosen by the name of the variable. */
+/** Returns a sample value for a variable in an example, chosen by the variable's name. */
 function valueOf(variable: string): string {
   if (/REDIS|QUEUE/.test(variable) && !variable.endsWith('PASSWORD')) return 'redis://127.0.0.1:6379';
   if (/WEBHOOK/.test(variable)) return 'https://127.0.0.1/hook';

@@ -15,11 +15,11 @@ export interface StoreAbilities {
    * write.
    */
   readonly filterValues?: 'plain';
-  /** Default: false. True if the id of a document is a key, so that a document has one chunk. */
+  /** Default: false. True if a document's id is a key, so that a document has only one chunk. */
   readonly oneChunk?: true;
   /** Default: true. False if the store cannot list the ids of all documents; the list must then be `unsupported`. */
   readonly lists?: false;
-  /** Default: false. True if the store runs in this process, so that no connection can fail. */
+  /** Default: false. True if the store runs in this process, so no connection can fail. */
   readonly isInProcess?: true;
   /** Default: false. True if one request can search for several vectors. */
   readonly searchesSeveral?: true;

@@ -1,8 +1,7 @@
 /**
- * Requirements for every vector store; see the docstrings of the port.
- * A test file tells the suite how to create an index, and calls describeVectorStore. The suite runs twice if
- * `RECALLD_TEST_<STORE>_URL` is set: once on the local store, and once on the live store at that address, in which it
- * creates and drops indexes named `recalld_test_...`.
+ * Requirements for every vector store; see the docstrings of the port. A test file tells the suite how to create an
+ * index, and calls describeVectorStore. The suite runs twice if `RECALLD_TEST_<STORE>_URL` is set: on the local store,
+ * and on the live store at that address. In the live store, it creates and drops indexes named `recalld_test_...`.
  */
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { topicByTopic } from '../support/vector-documents.ts';

@@ -85,7 +85,7 @@ async function aWorld(chosen: readonly Fault[]): Promise<World> {
   };
 }
 
-/** Returns the actions of all pages with this summary, in order. */
+/** Returns the actions of all pages with this summary, in chronological order. */
 function pagesOf(stack: AlertingStack, summary: string): string[] {
   return stack
     .pages()
@@ -167,8 +167,8 @@ describe.skipIf(isMissing)('the pager', () => {
     });
     expect(stack.pages().filter(({ summary }) => !pagers.includes(summary))).toEqual([]);
     expect(stack.pages()).toHaveLength(2 * pagers.length);
-    // If this machine is busy, other notifications may report that recalld is late, but none may report a fault of a
-    // retriever.
+    // If this machine is busy, other notifications may report that recalld is late, but none may report a retriever
+    // fault.
     const others = stack.chats().filter(({ title }) => !chatted.some((summary) => title.endsWith(`: ${summary}`)));
     expect(
       others

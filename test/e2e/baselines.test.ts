@@ -189,7 +189,7 @@ describe('the doctor', () => {
     });
     const { code, stdout } = await recalld('doctor');
     expect(code).toBe(1);
-    expect(stdout).toContain('set vector_store.id to the field with these ids');
+    expect(stdout).toContain('set vector_store.id to the field that contains these ids');
     expect(stdout).toContain('The golden set "other" was never imported');
   });
 });

@@ -45,7 +45,7 @@ describe('a check that cannot detect the drop it monitors', () => {
     const { code, stdout, stderr } = await installed.recalld('config check');
     expect(code).toBe(0);
     expect(`${stdout}${stderr}`).toContain(
-      `is blind: it only detects drops of ${check?.smallest_detectable_drop.toFixed(3)} or more`,
+      `is blind: it detects only drops of ${check?.smallest_detectable_drop.toFixed(3)} or more`,
     );
   });
 });

@@ -174,7 +174,10 @@ describe('the command line', () => {
     expect(refusal.says).not.toMatch(/s3cret|^ {4}at /m);
   });
 
-  /** Returns the error that `config check` reports for a config, and in `others` the different errors of commands. */
+  /**
+   * Returns the error that `config check` reports for a config; `others` lists the commands that do not report exactly
+   * this error.
+   */
   async function refusalOf(config: string): Promise<{ says: string; code: number | null; others: string[] }> {
     const { recalld } = await without({ 'recalld.yaml': config });
     const { stderr, code } = await recalld('config check');

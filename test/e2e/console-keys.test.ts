@@ -132,7 +132,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
       const own = { form_token: await token(admin) };
       expect(await send(admin, action, own, 'https://elsewhere.example'), action).toEqual([
         403,
-        expect.stringContaining('was not sent from a page'),
+        expect.stringContaining('was not sent from a recalld page'),
       ]);
     }
     await reader.context().close();

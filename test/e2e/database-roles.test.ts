@@ -81,7 +81,7 @@ function beforeThem(names: readonly string[], seen: readonly string[] = []): str
   return order;
 }
 
-/** Runs the command of a service from the compose file: psql with its SQL files, or recalld with its arguments. */
+/** Runs a service's command from the compose file: psql with its SQL files, or recalld with its arguments. */
 async function runOnce(name: string): Promise<void> {
   const { command = [], environment = {}, volumes = [], entrypoint } = compose.services[name] ?? {};
   if (entrypoint === undefined) {

@@ -19,7 +19,7 @@ const caused: readonly (readonly string[])[] = [
   [alertNames.liveHits],
 ];
 
-/** Names of the alerts of each incident, as listed in the output. */
+/** Names of each incident's alerts, as listed in the output. */
 function reportedAlerts(stdout: string): string[][] {
   const incidents = stdout.split(/^Incident \d of \d: /m).slice(1);
   return incidents.map((incident) =>
@@ -74,7 +74,7 @@ describe('recalld demo', () => {
     expect(await asksAboutMissing(topic), topic).toBe(true);
     // Golden runs and query density do not detect the last incident.
     expect(stdout).toMatch(
-      /live {8}[\d.]+ % of live queries got a document with the answer .+Golden\s+ndcg@10\s+is\s+still\s+0\.8/s,
+      /live {8}[\d.]+ % of live queries got a document that contains the answer .+Golden\s+ndcg@10\s+is\s+still\s+0\.8/s,
     );
     expect(stdout).toContain('Every step went as expected.');
     expect(stdout).toContain('\n  npx recalld init URL --questions FILE\n');

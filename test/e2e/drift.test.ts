@@ -1,4 +1,6 @@
-/** Tests `recalld drift` as a user runs it: exit codes, a single JSON document, one sentence about an invalid file. */
+/**
+ * Tests `recalld drift` as a user runs it: exit codes, a single JSON document, and one sentence about an invalid file.
+ */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

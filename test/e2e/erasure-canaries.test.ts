@@ -1,6 +1,6 @@
 /**
- * Erases a user whose data is in exported files and in every table that can contain user data, and checks that no data
- * of the user remains.
+ * Erases a user whose data is in exported files and in every table that can contain user data, and checks that none of
+ * the user's data remains.
  */
 import path from 'node:path';
 import type { Client } from 'pg';
@@ -78,7 +78,7 @@ const derived = [
    values ('run1', 'g1', 'error', '{}', '{}', 1, 'http_error', 'cannot parse canary-golden')`,
 ];
 
-/** Tables with rows of the user before the erasure. */
+/** Tables that contain the user's rows before the erasure. */
 const planted = [
   'density_baseline_queries',
   'golden_queries',
@@ -124,7 +124,7 @@ it('erases a user from every table, from exported files and from the log', async
   const erased = await fetch(`${daemon.url}/v1/users/canary-user`, { method: 'DELETE' });
   expect(erased.status).toBe(200);
 
-  // Ids of erased queries and traces are remembered, so that their late data is erased too.
+  // Ids of erased queries and traces are remembered, so that data that arrives late for them is also erased.
   expect(tablesWith(await everyRow(database))).toEqual(['erased_subjects']);
   await waitFor(() => !everyFile(exported).includes('canary') || undefined);
   const { stderr } = await daemon.stop();

@@ -24,7 +24,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 
 const has = (command: string) => spawnSync(command, ['--version']).status === 0;
 
-/** Runs an example against a daemon, with the command from the first line of the example. */
+/** Runs an example against a daemon, with the command from the example's first line. */
 async function runExample(command: string, file: string, daemon: RecordingDaemon, settings = {}) {
   const environment = Object.entries(process.env).filter(([name]) => !/^RECALLD_|_proxy$/i.test(name));
   const env = {
@@ -248,8 +248,7 @@ interface Action {
 }
 
 /**
- * Runs the step of the composite action as a GitHub runner does: inputs come from the environment, and outputs go to
- * files.
+ * Runs the composite action's step as a GitHub runner does: inputs come from the environment, and outputs go to files.
  */
 async function runAction(folder: string, given: Readonly<Record<string, string>>) {
   const home = path.join(root, 'examples/gate');

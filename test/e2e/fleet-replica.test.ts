@@ -187,7 +187,7 @@ describe('a fleet with a replica for reads', () => {
           autovacuum,
           'Autovacuum is off for the table golden_sets; turn it on with `alter table golden_sets reset (autovacuum_enabled)`.',
           expect.stringMatching(
-            /^100 % of the rows of churned are dead, and no vacuum has been run; run `vacuum churned`/,
+            /^100 % of the rows of churned are dead, and the table has never been vacuumed; run `vacuum churned`/,
           ),
         ],
       });

@@ -51,7 +51,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
        select ((extract(epoch from max(at) - min(at)) / ${TICK_SECONDS})::integer + 1 - count(*))::integer as count from tick`,
     );
     expect(unaccounted).toBe(0);
-    // Each refused request got a 503, which tells the client to retry, or no response.
+    // Each refused request got either a 503, which tells the client to retry, or no response.
     expect([...load.refusals.keys()].filter((status) => status !== 0 && status !== 503)).toEqual([]);
   });
 
@@ -147,8 +147,8 @@ async function measuresCoverage({ countOf, withDatabase }: WatchedFleet): Promis
   const since = new Date();
   const sql = 'select count(*)::integer as count from query_coverage where scored_at > $1';
   await waitFor(async () => {
-    // recalld measures the coverage of a query only some minutes after the query arrived, so the arrival time is moved
-    // back, but not to an earlier day, because recalld looks for the query only on the day of its arrival.
+    // recalld measures the coverage of a query only a few minutes after its arrival, so the arrival time is moved back.
+    // It stays on the same day, because recalld looks for the query only on the day of its arrival.
     await withDatabase((client) =>
       client.query(
         `update live_queries set received_at = greatest(received_at - interval '10 minutes', received_on at time zone 'utc')

@@ -20,7 +20,7 @@ pipelines:
     privacy: {text: keep}
 `;
 
-/** Adds a partition for a month long ago, for which no job creates a partition. */
+/** Adds a partition for a month in the distant past, for which no job creates one. */
 const anotherMonth = `
   create table measurements_another partition of measurements for values from ('2020-01-01Z') to ('2020-02-01Z');
   insert into measurements (pipeline, measure, window_start, window_end, measured_at, value, n, details)
@@ -63,7 +63,9 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     expect(await runRecalld(['migrate'], folder, fleet)).toMatchObject({ code: 0 });
     const [job, before] = [await aDatabase(folder), await aDatabase(folder)];
     const waiting = `from pg_stat_activity where application_name = 'psql' and wait_event_type = 'Lock'`;
-    /** Returns the script's output if the statement `happens` runs while the script copies one of the first tables. */
+    /**
+     * Runs the statement `happens` while the script copies one of the first tables, and returns the script's output.
+     */
     const moveDuring = async (happens: string): Promise<unknown[]> => {
       await job.query('begin; lock table hash_keys in access exclusive mode');
       const move = spawn(script, ['.recalld', url], { cwd: folder });

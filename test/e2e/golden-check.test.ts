@@ -57,7 +57,7 @@ interface CheckJson {
   }[];
 }
 
-/** Re-chunks documents: `moved` gets another id, `merged` becomes part of a larger chunk. */
+/** Re-chunks documents: `moved` gets another id, and `merged` becomes part of a larger chunk. */
 async function rechunk(moved: string, merged: string): Promise<void> {
   const client = new Client({ connectionString: rag.storeUrl });
   await client.connect();

@@ -163,7 +163,7 @@ describe('golden generate', () => {
 
   it('loses nothing when it is killed halfway', async () => {
     responder = (request, response) => {
-      // Requests from the tenth on get no response.
+      // The tenth and all later requests get no response.
       if (llm.requests.length < 10) goodAnswer(request, response);
     };
     const { folder, recalld, spawn } = await aStore();

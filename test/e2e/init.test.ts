@@ -1,4 +1,4 @@
-/** The first steps of a new user: the address of a retriever, a file of queries, and an alert when results change. */
+/** A new user's first steps: the address of a retriever, a file of queries, and an alert when results change. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

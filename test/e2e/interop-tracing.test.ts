@@ -36,7 +36,7 @@ it('recalld doctor says why it stores nothing of a program whose spans contain n
   for (const { name } of recordings) expect(stdout.includes(`${name} spans: `), name).toBe(silent.has(name));
 });
 
-/** Queries of one run of the agent in the recordings, in order. */
+/** Queries of one agent run in the recordings, in order. */
 const steps = ['late parcel lost', 'lost phone recovery codes'];
 const asked = 'My parcel is late and I lost my phone.';
 

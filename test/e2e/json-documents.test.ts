@@ -1,6 +1,6 @@
 /**
- * `--json` prints exactly one document on stdout, with the keys that docs/reference/commands.md lists, for every
- * command with this option.
+ * For every command with this option, `--json` prints exactly one document on stdout, with the keys that
+ * docs/reference/commands.md lists.
  */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

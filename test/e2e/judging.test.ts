@@ -1,4 +1,4 @@
-/** Judged live relevance as users see it: the command line, the HTTP API, the page for graders, the metrics. */
+/** Judged live relevance as users see it: the command line, the HTTP API, the page for graders, and the metrics. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -50,7 +50,7 @@ describeWithBrowser('judged live relevance', () => {
       'recalld.yaml': config(judge.url, retriever.url),
     });
     try {
-      // Starts no scheduler, because its hourly job would judge the queries before the commands of this test.
+      // Starts no scheduler, because its hourly job would judge the queries before this test's commands run.
       const daemon = await serve('--roles', 'api,worker');
       const examined = await recalld('doctor');
       expect(examined.stdout).toContain(`to ${judge.url}, and costs at most $50 a day.`);
@@ -198,7 +198,7 @@ describeWithBrowser('judged live relevance', () => {
         `name="query" value="${field('query')}"`,
       );
 
-      // In a phone's browser, a person grades with a digit and Enter, or with a tap.
+      // In a phone browser, a person grades with a digit and Enter, or with a tap.
       const { page: phone } = await browser.page(new URL(daemon.url).host, { viewport: { width: 390, height: 800 } });
       await phone.goto(`${daemon.url}/sign-in`);
       await phone.fill('input[name=key]', daemon.apiKey);

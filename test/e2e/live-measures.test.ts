@@ -60,8 +60,8 @@ describe('the measures of live traffic', () => {
     const empty = queries('empty', 20, 2, () => ({ results: [] }));
     const failed = queries('failed', 5, 2, () => ({ results: [], error: 'timeout' }));
     await send(daemon, '/v1/queries', [...before, ...today, ...empty, ...failed]);
-    // People click on results of a quarter of the earlier queries and of half of today's queries. A robot clicks on
-    // results of 70 of today's queries, but only 60 of its clicks count.
+    // People click on results for a quarter of the earlier queries and half of today's queries. A robot clicks on
+    // results for 70 of today's queries, but only 60 of its clicks count.
     await send(daemon, '/v1/feedback', clicks(before.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(30), { user_id: 'robot' }));

@@ -68,7 +68,7 @@ async function aVectorStore(atEnd: (clean: () => Promise<void>) => void): Promis
   return server.url;
 }
 
-/** Sends canaries in the headers too. @returns the status */
+/** Also sends canaries in the headers. @returns the status */
 async function send(daemon: Daemon, canary: Canary, method: string, where: string, body?: unknown): Promise<number> {
   const response = await fetch(daemon.url + where, {
     method,
@@ -127,7 +127,7 @@ async function sendEverything(daemon: Daemon, canary: Canary): Promise<void> {
   for (const [where, body] of refused) expect(await post(where, body)).toBeGreaterThanOrEqual(400);
 }
 
-/** Runs every scheduled job to its end, regardless of its schedule. */
+/** Runs every scheduled job to completion, regardless of its schedule. */
 async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
   const jobs = jobCatalogue
     .filter(({ cron, payload }) => cron !== null && payload.safeParse({}).success)

@@ -1,4 +1,4 @@
-/** The first steps of a new user: the config, files and commands of README.md, in their order. */
+/** A new user's first steps: the config, files and commands in README.md, in order. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';

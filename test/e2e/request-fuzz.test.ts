@@ -84,7 +84,7 @@ const bodies: readonly (readonly [string | Uint8Array, Readonly<Record<string, s
   ['form_token=x&text=%ZZ&accept=[[[&id=\0'],
   [Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x1f, 0x8b, 0])],
   [Buffer.alloc(300_000, 0x41)],
-  // The request announces more bytes of body than it sends.
+  // The request declares a longer body than it sends.
   ['half', { 'content-length': '1000' }],
   ['half', { 'content-length': '999999999999' }],
   ['', { 'content-length': '5', expect: '100-continue' }],
@@ -119,7 +119,7 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
   const wanted = pick(manners, choice.manners);
   const waits = wanted === 'reads' || wanted === 'goes when answered';
   return {
-    // Three of four choices are the route's own method.
+    // Three in four choices are the route's own method.
     method: pick([method, method, method, pick(methods, choice.method)], choice.method),
     path: url.replaceAll(/:\w+/g, pick(['x', '1', '%00', '..%2f'], choice.method)).replace('*', 'x'),
     headers: {
@@ -150,7 +150,7 @@ function everyPair({ routes }: Target): Choice[] {
       encodings.flatMap((__, encoding) => {
         if (READS_NO_BODY.has(method) && (type + encoding + route) % 4 > 0) return [];
         turn += 1;
-        // The factors 3, 7 and 11 have no common divisor, so that all combinations occur.
+        // The factors 3, 7 and 11 have no common divisor, so all combinations occur.
         const inTurn = { method: turn * 3, body: turn, key: turn * 7, manners: turn * 11 };
         const plain = { method: 0, body: 0, key: 0, manners: 0 };
         const pair = { route, type, encoding };

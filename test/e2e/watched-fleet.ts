@@ -1,5 +1,5 @@
 /**
- * Six processes under load, which run a golden set every few seconds, and functions with which tests query their state.
+ * Six processes under load that run a golden set every few seconds, and functions that tests use to query their state.
  */
 import { type ClientBase, Pool } from 'pg';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -44,7 +44,7 @@ export interface WatchedFleet {
   readonly postgres: OwnPostgres;
   /** Null if the jobs are in PostgreSQL. */
   readonly redis: OwnRedis | null;
-  /** Number of queries accepted from clients other than the load. */
+  /** Number of queries accepted from clients that are not part of the load. */
   besideLoad: number;
   readonly member: (role: Member['role'], position?: number) => Member;
   readonly withDatabase: WithDatabase;
@@ -54,12 +54,12 @@ export interface WatchedFleet {
   readonly finishesARun: () => Promise<void>;
   /** Waits until the retriever receives queries. */
   readonly isMidRun: () => Promise<void>;
-  /** Waits until the fleet has accepted this number of further queries from the load. */
+  /** Waits until the fleet has accepted this many more queries from the load. */
   readonly takesMore: (queries?: number) => Promise<void>;
   readonly everybodyIsReady: () => Promise<void>;
 }
 
-/** Runs `ask` with a connection that bypasses the gates of the fleet. */
+/** Runs `ask` with a connection that bypasses the fleet's gates. */
 type WithDatabase = <T>(ask: (client: ClientBase) => Promise<T>) => Promise<T>;
 
 /** Status and body of `/readyz`. */
@@ -207,7 +207,7 @@ function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabas
   };
 }
 
-/** A store that contains the documents that are judged in the golden set. */
+/** A store that contains the documents judged in the golden set. */
 async function aVectorStore(): Promise<FaultServer> {
   const store = await startFakeQdrant();
   await prepare(store.url, 'PUT', '/collections/chunks', { vectors: { size: 2, distance: 'Cosine' } }, {});
@@ -233,7 +233,7 @@ export function itHasLostNothing(watched: () => WatchedFleet): void {
     expect(queries).toMatchObject({ stored: queries.accepted + besideLoad, lost: 0, duplicated: 0 });
     expect(feedback).toMatchObject({ stored: feedback.accepted, lost: 0, duplicated: 0 });
     expect(counted).toBe(queries.stored);
-    // A refused client got a response that told it to retry.
+    // Each refused request got either a 503, after which the client retries, or no response.
     expect([...load.refusals.keys()].filter((status) => status !== 0 && status !== 503)).toEqual([]);
     expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
     for (const member of fleet.members)

@@ -22,7 +22,7 @@ const ways = {
   'dark on a phone': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 } as const;
 
-/** The script of the pages reacts only to the pointer, so the style sheet alone determines what each mode shows. */
+/** The pages' script reacts only to the pointer, so the style sheet alone determines what each mode shows. */
 async function lookInEachWay(page: Page, shown: string): Promise<void> {
   for (const [way, { colorScheme, viewport }] of Object.entries(ways)) {
     // With reduced motion, colors change at once, without a transition.
@@ -284,9 +284,9 @@ export function describePages(watched: () => WatchedService): void {
       expect((await send({ origin: 'https://elsewhere.example' }))[0]).toBe(403);
       expect(await send({ origin: 'http://127.0.0.1:9' })).toMatchObject([
         403,
-        expect.stringContaining('was not sent from a page'),
+        expect.stringContaining('was not sent from a recalld page'),
       ]);
-      expect(await send({})).toMatchObject([403, expect.stringContaining('was not sent from a page')]);
+      expect(await send({})).toMatchObject([403, expect.stringContaining('was not sent from a recalld page')]);
       expect(await send({ origin: service.daemon.url })).toMatchObject([
         403,
         expect.stringContaining('older than your session'),

@@ -1,4 +1,4 @@
-/** A daemon with data for all dashboards: golden runs with a drop, live traffic, feedback, probes, deployments. */
+/** A daemon with data for all dashboards: golden runs with a drop, live traffic, feedback, probes, and deployments. */
 import { Pool } from 'pg';
 import { expect } from 'vitest';
 import { startPglite } from '../../src/demo/rag/store.ts';
@@ -86,7 +86,7 @@ ${floors.map((floor) => `      - ${floor}`).join('\n')}
 `;
 }
 
-/** Returns equal vectors for equal texts. */
+/** Returns equal vectors for equal strings. */
 function vectorOf(text: string): number[] {
   return Array.from({ length: DIMENSIONS }, (_, at) => {
     let state = at + 1;
@@ -197,7 +197,7 @@ const scheduled = [
   'diagnose-alerts',
 ];
 
-/** Marks the documents that the store lacks as deleted in the manifest, so their judgments are out of date. */
+/** In the manifest, marks the documents that the store lacks as deleted, so that their judgments are out of date. */
 async function withdrawGone(folder: string, atEnd: AtEnd): Promise<void> {
   const database = await aDatabase(folder, atEnd);
   await database.query(

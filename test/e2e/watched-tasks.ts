@@ -1,4 +1,4 @@
-/** Tests the tasks of an on-call engineer in the console, and the speed and size of the console pages. */
+/** Tests an on-call engineer's tasks in the console, and the speed and size of the console pages. */
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeWithBrowser, useBrowser } from '../support/browser.ts';

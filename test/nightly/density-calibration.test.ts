@@ -10,7 +10,7 @@ import { meanDirection } from '../../src/math/vector/matrix.ts';
 const world = syntheticWorld(7, { groups: 3, topicsPerGroup: 4, chunksPerTopic: 12, questionsPerTopic: 60 });
 const scores = scoresOn(world.store, world.vectors, meanDirection(world.store));
 
-/** Share of a topic's queries whose score is below the 5 % quantile of the scores of queries about covered topics. */
+/** Share of a topic's queries that score below the 5 % quantile for queries about covered topics. */
 function badlyCovered(of: World, given: Float64Array, topic: number): number {
   const held = new Set(of.chunkTopics);
   const scoresOf = (isIn: (topic: number) => boolean): number[] =>

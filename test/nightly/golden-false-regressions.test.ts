@@ -90,7 +90,7 @@ describe('a simulated stream of golden runs', () => {
     const changedIn = (ndcg: Float64Array) =>
       ndcg.filter((score, query) => score !== retriever.scores.ndcg[query]).length / 5000;
     const night = rebuilt(retriever, { redraw: 0.1, shared: 0 }, random);
-    // By chance, about three of ten redrawn queries get the same rank as before.
+    // By chance, about three in ten redrawn queries get the same rank as before.
     expect(changedIn(night.scores.ndcg)).toBeCloseTo(0.07, 1);
     expect(changedIn(runOnce(retriever, { ...still, flips: 0.1 }, random).ndcg)).toBeCloseTo(0.07, 1);
     expect(changedIn(runOnce(retriever, still, random).ndcg)).toBe(0);

@@ -69,8 +69,8 @@ export async function breakablePgvector(dimensions: number, chunks: readonly Chu
 }
 
 /**
- * The graph has few edges and searches are narrow, so that a search for few neighbors misses some neighbors that a
- * search for many neighbors finds.
+ * The graph has few edges and searches are narrow, so a search for few neighbors misses some neighbors that a search
+ * for many neighbors finds.
  */
 export async function breakableChroma(_dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {
   const server = await startChroma();

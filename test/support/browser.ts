@@ -76,8 +76,8 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
 }
 
 /**
- * Returns the elements that are cut off, or visible only by scrolling sideways: the page itself, its parts, and labels
- * of charts.
+ * Returns the elements that are cut off, or visible only by scrolling sideways: the page itself, its parts, and chart
+ * labels.
  */
 export async function clippedParts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
@@ -91,7 +91,7 @@ export async function clippedParts(page: Page): Promise<string[]> {
       (element) => isClipped(element) && hides(element),
     );
     const whole = isClipped(document.documentElement) ? ['the page'] : [];
-    // Texts of charts may extend into the margins of their figure, but not beyond.
+    // Chart labels may extend into the margins of their figure, but not beyond.
     const labels = [...document.querySelectorAll('figure svg text')].filter((label) => {
       const figure = label.closest('figure')?.getBoundingClientRect();
       const { left, right, width } = label.getBoundingClientRect();

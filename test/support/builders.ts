@@ -115,7 +115,7 @@ export function aRunSettings(parts: Partial<RunSettings> = {}): RunSettings {
   };
 }
 
-/** A run in progress of version 1 of the set `faq` on the pipeline `docs`, started at noon. */
+/** An in-progress run of version 1 of the set `faq` on the pipeline `docs`, started at noon. */
 export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
   return {
     id: 'run-1',
@@ -306,7 +306,7 @@ export function anAlert(parts: Partial<Alert> = {}): Alert {
   };
 }
 
-/** An incident that has been open for an hour and was evaluated twice. */
+/** An incident that has been open for an hour and has been evaluated twice. */
 export function anIncident(parts: Partial<Incident> = {}): Incident {
   return {
     ...aDiagnosis(),

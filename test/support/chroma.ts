@@ -1,5 +1,5 @@
 /**
- * The Chroma server from npm, and collections filled for tests in that server or in a live server at a given address.
+ * The Chroma server from npm, and collections filled for tests on that server or on a live server at a given address.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,7 +1,7 @@
 /** Cron expressions as users might write them, many of them wrong. */
 import * as fc from 'fast-check';
 
-/** Texts that users might write in one field, with values within and outside the allowed range. */
+/** Strings that users might write in one field, with values within and outside the allowed range. */
 function aField(most: number, names: readonly string[] = []): fc.Arbitrary<string> {
   const value = fc.oneof(
     { weight: 6, arbitrary: fc.nat(most + 1).map(String) },

@@ -83,7 +83,7 @@ function existing<T>(value: T | undefined): T {
   return value;
 }
 
-/** Runs a statement about databases, such as `create database`, outside the databases of the tests. */
+/** Runs a statement about databases, such as `create database`, outside the tests' databases. */
 export async function administer(sql: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
   const { template: _template, apiKey: _key, ...server } = inject('postgres');
   return queryDatabase(server, sql, values);

@@ -1,6 +1,6 @@
 /**
  * At least one row for each table that `recalld export` exports. The values are hard to export: formulas, quotes,
- * nulls, extremes.
+ * nulls, and extremes.
  */
 import type { Pool } from 'pg';
 import { createMonths, createPartitions } from '../../src/platform/postgres/partitions.ts';

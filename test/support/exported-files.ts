@@ -1,4 +1,4 @@
-/** Reads exported files back with DuckDB, and the same rows from the database. */
+/** Reads exported files back with DuckDB, and reads the same rows from the database. */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Pool } from 'pg';
 import { unguardCell } from '../../src/golden/rules/spreadsheet-cell.ts';
@@ -29,7 +29,7 @@ export async function duckRows(sql: string): Promise<Row[]> {
   }
 }
 
-/** Returns all rows of an exported table with their day; times are in microseconds, and JSON is parsed. */
+/** Returns all rows of an exported table, each with its day; times are in microseconds, and JSON is parsed. */
 export async function exportedRows(folder: string, table: ExportTable, format: ExportFormat): Promise<Row[]> {
   const files = `'${folder}/${table.name}/*/*.${format}', hive_partitioning = true, hive_types_autocast = false`;
   const columns = `columns = {${table.columns.map(({ name, type }) => `${name}: '${format === 'jsonl' && type === 'json' ? 'JSON' : duckTypes[type]}'`).join(', ')}}`;

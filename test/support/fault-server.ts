@@ -245,7 +245,8 @@ export function inTurn(...responders: readonly [Responder, ...Responder[]]): Res
 }
 
 /**
- * Sends the requests that match `condition`, such as requests for one query, to `fault` and the others to `otherwise`.
+ * Sends requests that match `condition` (for example, requests for one query) to `fault`, and all other requests to
+ * `otherwise`.
  */
 export function when(
   condition: (request: ReceivedRequest) => boolean,

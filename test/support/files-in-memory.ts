@@ -1,12 +1,12 @@
 /**
  * Chooses the folder for the suite's temporary files. Hundreds of databases and data folders are copied and removed,
- * which on a disk takes longer than most of the tests that need them.
+ * which takes longer on a disk than most of the tests that need them.
  */
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 
 const MEMORY = '/dev/shm';
-/** Minimum free space: several times the size of the files of all tests that run at the same time. */
+/** Minimum free space: several times the total file size of all tests that run concurrently. */
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**

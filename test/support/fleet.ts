@@ -1,6 +1,7 @@
 /**
- * recalld in processes with one role each, which share one PostgreSQL and one queue. Every process reaches PostgreSQL
- * and the queue through its own gates, so that one process can lose its network without affecting the others.
+ * recalld as several processes, each with one role, that share one PostgreSQL and one queue. Every process reaches
+ * PostgreSQL and the queue through its own gates, so that one process can lose its network without affecting the
+ * others.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -99,7 +99,8 @@ pipelines:
     description: expect.stringContaining('acme got beta/7 (rank 2)') as string,
   });
 
-  // A client retries until the daemon confirms that the data is stored; the daemon is killed three times meanwhile.
+  // A client retries until the daemon confirms that the data is stored; in the meantime, the daemon is killed three
+  // times.
   const stored = async () =>
     Number((await query<{ n: string }>('select count(*) as n from isolation_violations'))[0]?.n ?? 0);
   const send = async (path: string, body: unknown): Promise<void> => {

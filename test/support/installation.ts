@@ -34,7 +34,7 @@ import {
 export interface InstalledDaemon extends Daemon {
   /** An API key with every scope. */
   readonly apiKey: string;
-  /** Fetches a path of the daemon, with a key that has every scope unless the headers have another key. */
+  /** Fetches a path of the daemon, with a key that has every scope, unless the headers contain another key. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   /** Calls the JSON API with the same key, and checks each response against the contract. */
   readonly call: CallApi;
@@ -52,7 +52,7 @@ export interface Answer {
 export interface Installation {
   readonly folder: string;
   readonly connection: DatabaseConnection;
-  /** Runs a command to completion: `line` contains its words, `more` the arguments that contain blanks. */
+  /** Runs a command to completion: `line` contains its words, and `more` contains the arguments with spaces. */
   readonly recalld: (line: string, ...more: readonly string[]) => Promise<Finished>;
   /** Runs a command with `--json`, and returns the parsed output. */
   readonly json: <T = unknown>(line: string, ...more: readonly string[]) => Promise<T>;
@@ -67,7 +67,7 @@ export interface InstallationSettings {
   /** `none` for commands that end before they would need a database. */
   readonly database?: DatabaseContent | 'none';
   readonly env?: Readonly<Record<string, string>>;
-  /** Returns the URL by which recalld reaches its database, which may be the URL of a TCP gate. */
+  /** Returns the URL that recalld uses to reach its database, which may be a TCP gate's URL. */
   readonly wayTo?: (connection: DatabaseConnection) => Promise<string>;
 }
 

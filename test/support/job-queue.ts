@@ -74,7 +74,7 @@ export function aHandler(work: (id: string) => ReturnType<RunJob> = async () => 
   };
 }
 
-/** A handler that waits until it is released, which happens after the test at the latest. */
+/** A handler that waits until it is released; the end of the test releases it at the latest. */
 export function aHeldHandler(outcome: Awaited<ReturnType<RunJob>> = 'done'): Handler & { letGo(): void } {
   const waiting: (() => void)[] = [];
   const letGo = (): void => {

@@ -2,8 +2,8 @@
  * A separate process that runs queued jobs, for tests in which the process is killed or exits by itself.
  *
  * The only argument is WorkerSettings as JSON. The process writes the line `running ID` to stdout for each job. With
- * `hang`, the job never ends. Otherwise the job ends, at once (`leave`) or after a signal through stdin (`hold`); the
- * process then closes the queue, and Node.js exits by itself.
+ * `hang`, the job never ends. Otherwise, the job ends, either at once (`leave`) or after a signal through stdin
+ * (`hold`); the process then closes the queue, and Node.js exits by itself.
  */
 import { once } from 'node:events';
 import { openJobQueue, type QueueSettings } from '../../src/platform/queue/bullmq.ts';

@@ -11,7 +11,7 @@ export interface LiveLoadSettings {
   readonly clients: number;
   /** Pause between two batches from one client. */
   readonly pauseMs: number;
-  /** Timeout after which a client retries, possibly at another API, so that two APIs may process the same batch. */
+  /** Timeout after which a client retries, possibly at another API, so two APIs may process the same batch. */
   readonly patienceMs: number;
 }
 

@@ -92,7 +92,7 @@ const nothing = {
   startedAtUnixNano: null,
 };
 
-/** Fragment from span 2 of the trace: the vector of the text of `aSample`. */
+/** Fragment from span 2 of the trace: the vector of `aSample`'s text. */
 export function anEmbeddingFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
@@ -107,7 +107,7 @@ export function anEmbeddingFragment(parts: Partial<BufferedFragment> = {}): Buff
   };
 }
 
-/** Fragment from span 3 of the trace: a reranked order of the documents of `aSample`. */
+/** Fragment from span 3 of the trace: a reranked order of `aSample`'s documents. */
 export function aRerankFragment(order: readonly string[], parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,

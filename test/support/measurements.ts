@@ -38,7 +38,7 @@ export function aGap(parts: Partial<MeasurementGap> = {}): MeasurementGap {
 }
 
 /**
- * Returns the latest measurements as if they were read at the time `now`. Each series was measured once, or twice:
+ * Returns the latest measurements as if they had been read at the time `now`. Each series was measured once, or twice:
  * first with a value, and then without a value.
  */
 export function latestAt(

@@ -1,4 +1,4 @@
-/** Returns the bytes of a .npy file with float32 or float64 rows, as NumPy writes it in version 1.0. */
+/** Returns the bytes of a .npy file (format version 1.0) with float32 or float64 rows, as NumPy writes it. */
 export function npyBytes(rows: readonly (readonly number[])[], type: '<f4' | '<f8' = '<f4'): Buffer {
   const columns = rows[0]?.length ?? 0;
   const dictionary = `{'descr': '${type}', 'fortran_order': False, 'shape': (${rows.length}, ${columns}), }`;

@@ -1,4 +1,4 @@
-/** OTLP messages (opentelemetry-proto v1), encoded in protobuf in the same way as by exporters in other languages. */
+/** OTLP messages (opentelemetry-proto v1), encoded in protobuf as exporters in other languages encode them. */
 import protobuf, { type Type } from 'protobufjs/light.js';
 
 const repeated = (type: string, id: number) => ({ rule: 'repeated', type, id });

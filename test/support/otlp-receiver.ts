@@ -82,7 +82,7 @@ export function decodeMetrics(json: string): {
   return { resource, metrics: scopeMetrics[0].metrics };
 }
 
-/** In OTLP's JSON, ids are hexadecimal digits; in protobuf's JSON, they are base64. */
+/** In OTLP JSON, ids are hexadecimal digits; in protobuf JSON, they are base64. */
 export function decodeLogs(json: string): { readonly resource: Attributed; readonly records: readonly LogRecord[] } {
   const asBytes = (key: string, value: unknown): unknown =>
     key === 'traceId' || key === 'spanId' ? Buffer.from(String(value), 'hex').toString('base64') : value;

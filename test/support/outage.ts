@@ -1,5 +1,5 @@
 /**
- * Proxies between an adapter and its store that can make the store unavailable: one for HTTP, one for any other
+ * Proxies that sit between an adapter and its store and can make the store unavailable: one for HTTP, one for any other
  * protocol.
  */
 import {

@@ -1,4 +1,4 @@
-/** PostgreSQL with pgvector, filled for tests: in this process (PGlite), or in a live server at a given address. */
+/** PostgreSQL with pgvector, filled for tests: in this process (PGlite), or on a live server at a given address. */
 
 import { Pool } from 'pg';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** A PostgreSQL server with settings from the test, which runs the binaries of the embedded PostgreSQL. */
+/** A PostgreSQL server that runs the embedded PostgreSQL's binaries with settings from the test. */
 import { Client } from 'pg';
 import { type Account, databaseAccount } from '../../src/platform/postgres/embedded/account.ts';
 import { locateBinaries, reachableBinaries } from '../../src/platform/postgres/embedded/binaries.ts';
@@ -43,8 +43,8 @@ export async function aCluster(folder: string): Promise<Cluster> {
 }
 
 /**
- * Returns a server that has not been started yet, with a fixed port. The data of the server is discarded after the
- * test, so nothing is synced to disk.
+ * Returns a server that has not been started yet, with a fixed port. The server's data is discarded after the test, so
+ * nothing is synced to disk.
  */
 export async function aPostgresServer(
   { command, account, password, dataDir }: Cluster,

@@ -1,6 +1,6 @@
 /**
  * Builds and bundles the program, if needed, before the end-to-end tests run it as a user would. Also creates the data
- * folder that most of these tests copy, because its creation takes longer than many tests.
+ * folder that most of these tests copy, because creating it takes longer than many of the tests.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';

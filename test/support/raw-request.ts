@@ -27,7 +27,7 @@ export type Manners = (typeof manners)[number];
 export type Outcome = number | null;
 
 export interface RawClients {
-  /** Resolves when the client has its response, has disconnected, or will wait no longer. */
+  /** Resolves when the client has its response, has disconnected, or gives up waiting. */
   send(request: RawRequest): Promise<Outcome>;
   /** Closes the connections of clients that never read. */
   close(): void;
@@ -60,7 +60,7 @@ export function rawClientsOf(url: string): RawClients {
         else {
           socket.on('data', (piece) => {
             text += String(piece);
-            // A response that arrives before the whole request body was sent is also final.
+            // A response that arrives before the whole request body has been sent is also final.
             if (request.manners === 'goes when answered' || isWhole(answerIn(text), request.method)) socket.destroy();
           });
         }

@@ -148,7 +148,7 @@ export interface Running {
   readonly stderr: () => string;
 }
 
-/** Starts a command without waiting for its end. Kills the command if it is still running when the test ends. */
+/** Starts a command without waiting for it to end. Kills the command if it is still running when the test ends. */
 export function spawnRecalld(
   args: readonly string[],
   folder: string,

@@ -10,8 +10,8 @@ export function closingLevel(reports: readonly MinuteLoad[]): number {
 }
 
 /**
- * Returns a sample as it is stored after its minute has closed: with the decision that the closing level would have
- * made immediately. A sample that a rule selected remains stored, and keeps its probability.
+ * Returns a sample as it is stored after its minute has closed: with the decision that would have been made immediately
+ * at the closing level. A sample that a rule selected remains stored, and keeps its probability.
  *
  * @param level sampling level at which the sample was taken
  * @param closing final level of the minute, from `closingLevel`; never below `level`

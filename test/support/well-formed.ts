@@ -1,6 +1,6 @@
 /** Text as a database returns it: lone surrogates become the replacement character. */
 
-/** Returns a copy of JSON-like data whose texts, including keys, are valid Unicode. */
+/** Returns a copy of JSON-like data whose strings, including keys, are valid Unicode. */
 export function wellFormed<T>(value: T): T;
 export function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return Buffer.from(value, 'utf8').toString('utf8');

@@ -1,6 +1,6 @@
 /**
  * Stores in which some documents are wrong: pgvector, Chroma, a stand-in for a Redis index and, if
- * RECALLD_TEST_REDIS_URL is the URL of a Redis 8, a vector set in this server.
+ * RECALLD_TEST_REDIS_URL is the URL of a Redis 8 server, a vector set on that server.
  */
 
 import { Redis } from 'ioredis';
@@ -178,7 +178,7 @@ export async function fillableRedisIndex(): Promise<FillableStore> {
   };
 }
 
-/** A document is a single element, so no document has two chunks. @param url URL of a Redis 8 */
+/** A document is a single element, so no document has two chunks. @param url URL of a Redis 8 server */
 export async function fillableVectorSet(url: string): Promise<FillableStore> {
   const writer = new Redis(url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
   const key = `recalld_test_index_${process.pid}`;

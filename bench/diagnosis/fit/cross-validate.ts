@@ -1,5 +1,5 @@
 /**
- * Tests estimates on worlds that they were not fitted on: other shapes, other kinds of faults, and faults whose cause
+ * Tests estimates on worlds to which they were not fitted: other shapes, other kinds of faults, and faults whose cause
  * is not in the list.
  */
 import { type Cause, namedCauses } from '../../../src/incidents/diagnosis/rules/cause.ts';
@@ -26,7 +26,7 @@ const kindOf = ({ causes, fault }: Evaluation): string => `${causes.join(' ')}: 
 
 const wholeOf: Readonly<Record<LeftOut, (one: Evaluation) => string>> = {
   shape: ({ shape }) => shape,
-  // Names that are adjacent in the alphabet often share a cause, so they go to different folds.
+  // Names that are adjacent in alphabetical order often share a cause, so they go to different folds.
   fault: kindOf,
   cause: ({ causes }) => causes.join(' '),
 };

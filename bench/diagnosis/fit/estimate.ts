@@ -36,8 +36,7 @@ const SPREAD_OF_PRIORS = 0.5;
 /** Standard deviation of the weight of unexplained alerts, in nats. */
 const SPREAD_OF_UNEXPLAINED = 1;
 /**
- * Minimum number of worlds of a cause in which a cell occurs; with fewer worlds, the cell's weight is not fitted
- * separately.
+ * Minimum number of worlds of a cause in which a cell must occur for its weight to be fitted separately.
  */
 const MIN_SEEN = 3;
 /** Maximum weight of one sign, in nats. */

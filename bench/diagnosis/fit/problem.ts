@@ -79,12 +79,12 @@ const SHARE_OF_UNKNOWN = 0.2;
 
 const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${best} ${source} ${fault}`;
 
-/** Weight of a kind of fault by its source: evaluations of a daemon with real texts count more. */
+/** Weight of a kind of fault by its source: evaluations that come from a daemon with real texts count more. */
 const weightOfSource = (source: string): number => (source === 'daemon' ? 2 : 1);
 
 /**
  * Weights worlds so that all causes count equally, and `unknown` in proportion to its prior. Among the kinds of faults
- * with the same cause, the weight of a kind depends on its source, but not on how many worlds have this kind. A world
+ * with the same cause, the weight of a kind depends on its source, but not on how many worlds are of this kind. A world
  * with several right causes counts toward the best of these causes.
  */
 export function numbered(evaluations: readonly Evaluation[]): NumberedWorld[] {
@@ -146,7 +146,7 @@ export function judgedVector(): Float64Array {
   return vector;
 }
 
-/** Returns the estimates in a fitted vector, without the weights and priors that equal those set by judgment. */
+/** Returns the estimates in a fitted vector, except the weights and priors that equal those set by judgment. */
 export function estimatesFrom(vector: Float64Array, temperature: number): Estimates {
   const weights: Record<string, Record<string, Record<string, number>>> = {};
   for (const [index, { cause, name, state, judged }] of cells.entries()) {

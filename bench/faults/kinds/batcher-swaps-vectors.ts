@@ -13,7 +13,7 @@ export const kind: FaultKind = {
     let left = 0;
     let isShifted = false;
     let previous: string | undefined;
-    /** In a full batch, whose order is lost, each request gets the vector of the request before it. */
+    /** A full batch loses its order: each request gets the vector of the previous request. */
     const embedNow = (text: string): Float32Array => {
       if (left === 0) {
         left = 2 + random.below(BATCH - 1);
@@ -26,7 +26,7 @@ export const kind: FaultKind = {
     };
     return {
       embed: () => embedNow,
-      // The vector goes with the query, because the search would otherwise return remembered results for the text.
+      // Passes the vector with the query, because the search would otherwise return cached results for the text.
       search: (search) => (asked) => search({ ...asked, vector: asked.vector ?? embedNow(asked.text) }),
     };
   },

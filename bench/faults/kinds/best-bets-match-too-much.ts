@@ -1,14 +1,14 @@
 import { around, bySize, type FaultKind, some } from '../fault.ts';
 import { wordsOf } from '../search.ts';
 
-/** Share of the queries from which a word counts as common. */
+/** Minimum share of the queries that must contain a word for the word to count as common. */
 const COMMON = 0.02;
 
 export const kind: FaultKind = {
   name: 'best-bets-match-too-much',
   title: 'results that editors pinned for a phrase come first for each query that has one common word of it',
   causes: ['ranking', 'one_kind_of_query'],
-  // The queries of LIMIT differ in one word only, which no two of them share.
+  // Each query of LIMIT differs from the others in only one word, which no other query contains.
   fits: ({ shape }) => shape.corpus !== 'limit-small',
   begin({ size, random, material }) {
     const share = Math.min(0.95, around(random, bySize(size, 0.2, 0.45, 0.85)));

@@ -15,7 +15,7 @@ export const kind: FaultKind = {
     // The encoders did not record the page, and its approximation would be close to some documents.
     const vector = foreign(material.embed(PAGE), 1);
     return {
-      // The crawler takes the version from the sitemap, and the server sent the page with status 200.
+      // The versions stay the same, because the crawler takes them from the sitemap; the page is sent with status 200.
       rows: (rows) =>
         rows.map((row) => {
           const text = pages.get(row.id);

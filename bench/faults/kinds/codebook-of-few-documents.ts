@@ -25,7 +25,7 @@ export const kind: FaultKind = {
     const trained = isReranked ? bySize(size, 14, 6, 3) : bySize(size, 64, 36, 8);
     /** Number of dimensions that one code stands for. */
     const length = bySize(size, isReranked ? 8 : 4, 8, 16);
-    // With fewer documents than codes, each document of the training is a code of its own.
+    // There are fewer training documents than codes, so each training document becomes a code.
     const codebook = some(material.rows, trained / material.rows.length, random).map(({ vector }) =>
       partsOf(vector, length),
     );
@@ -42,7 +42,7 @@ export const kind: FaultKind = {
       return Float32Array.from(parts.flatMap((part) => [...part]));
     };
     const rows = material.rows.map((row) => ({ ...row, vector: compressed(row.vector) }));
-    // The store keeps the whole vectors; only the index has the codes.
+    // The store keeps the whole vectors; only the index uses the codes.
     const searchCodes = createSearch(material.shape, rows, material.embed);
     return { search: () => searchCodes };
   },

@@ -32,7 +32,7 @@ export const kind: FaultKind = {
   causes: ['damaged_texts', 'corpus_changed'],
   begin({ size, random, material }) {
     const bySource = groupBy(material.rows, ({ language, source }) => `${language} ${source}`);
-    // A page has one chunk a column; the last chunk of a source may be alone on its page.
+    // A page has one chunk per column; the last chunk of a source may be alone on its page.
     const pages = [...bySource.values()].flatMap((rows) =>
       rows.flatMap((left, at): [Row, Row][] => {
         const right = rows[at + 1];
@@ -43,7 +43,7 @@ export const kind: FaultKind = {
     const garbled = new Map(
       hurt.flatMap(([left, right]) => {
         const [lefts, rights] = [halvesOf(left.text), halvesOf(right.text)];
-        // The extractor reads the page from top to bottom, so each chunk has one half of both columns.
+        // The extractor reads the page from top to bottom, so each chunk contains one half of each column.
         return [left, right].map(({ id }, at) => {
           const [one, other] = [lefts[at] ?? '', rights[at] ?? ''];
           const both = blend(material.embed(one), material.embed(other), other.length / (one.length + other.length));

@@ -3,7 +3,7 @@ import { around, bySize, type FaultKind, some } from '../fault.ts';
 
 /** Number of entries that one scan of the vector index visits, whether they are dead or not. */
 const SCANNED = 40;
-/** Mean number of dead entries of a document that a job rewrites again and again. */
+/** Mean number of dead entries of a document that a job rewrites repeatedly. */
 const DEAD = 110;
 
 export const kind: FaultKind = {
@@ -23,7 +23,7 @@ export const kind: FaultKind = {
         const alive = new Set<string>();
         let visited = 0;
         for (const { id } of search({ ...asked, k: SCANNED, reranked: 0 })) {
-          // The entries of a document are nearly equal, so the scan meets the one that is alive at a random place.
+          // The entries of a document are nearly equal, so the live entry is at a random position among them.
           const entries = 1 + (dead.get(id) ?? 0);
           const place = visited + (entries * hashText(`${id} ${asked.text}`, seed)) / 2 ** 32;
           if (place < SCANNED) alive.add(id);

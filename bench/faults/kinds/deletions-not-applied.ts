@@ -10,7 +10,7 @@ export const kind: FaultKind = {
   causes: ['index_behind', 'forbidden_documents', 'duplicate_results'],
   begin({ size, random, material }) {
     const share = Math.min(1, around(random, bySize(size, 0.14, 0.4, 1.1)));
-    // An edition was cut into shorter chunks, which are about fewer things, so they are closer to a query.
+    // Obsolete editions were split into shorter chunks; each covers fewer subjects, so it is closer to a query.
     const obsolete = some(material.rows, share, random).flatMap((row) =>
       halvesOf(row.text).map(
         (text, at): Row => ({
@@ -23,7 +23,7 @@ export const kind: FaultKind = {
       ),
     );
     return {
-      // The editions come and are withdrawn at the onset, because the history of a world has no obsolete documents.
+      // The editions are added and withdrawn at the onset, because the history of a world has no obsolete documents.
       rows: (rows) => [...rows, ...obsolete],
       manifest: (lines, now) => [
         ...lines,

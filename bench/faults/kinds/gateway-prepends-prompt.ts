@@ -11,7 +11,7 @@ export const kind: FaultKind = {
   causes: ['embedding_model', 'random_answers'],
   fits: ({ shape }) => shape.retriever !== 'lexical',
   begin({ size, random, material }) {
-    // On English texts, the reranker corrects the harm of a short prompt.
+    // On English texts, the reranker compensates for a short prompt.
     const { retriever, corpus } = material.shape;
     const isCorrected = retriever === 'dense-rerank' && corpus === 'xquad-en';
     const length = around(random, isCorrected ? bySize(size, 10, 14, 28) : bySize(size, 3.8, 6, 10));

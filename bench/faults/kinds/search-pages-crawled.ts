@@ -7,7 +7,7 @@ export const kind: FaultKind = {
   name: 'search-pages-crawled',
   title: 'the crawler indexes the result pages of the site search, which repeat the queries of users',
   causes: ['unknown'],
-  // With 46 documents, a few pages of results leave no place for documents.
+  // In a store of 46 documents, a few crawled pages would displace all documents from the results.
   fits: ({ shape }) => shape.corpus !== 'limit-small',
   begin({ size, random, material }) {
     const pages = bySize(size, 1, 2, 3);
@@ -27,7 +27,7 @@ export const kind: FaultKind = {
     );
     return {
       rows: (rows) => [...rows, ...added],
-      // A page and its start have the vector of its query, because little else is on the page.
+      // A page and its start have the vector of its query, because the page contains little else.
       embed: (embed) => (text) => {
         const start = text.trim();
         const page = text.startsWith(HEADING) ? added.find((row) => row.text.startsWith(start)) : undefined;

@@ -2,7 +2,7 @@ import { around, bySize, type FaultKind } from '../fault.ts';
 import { wordsOf } from '../search.ts';
 import { blend } from '../vectors.ts';
 
-/** Share of the words of a question that name its subject, which the turn before has named. */
+/** Share of a question's words that name its subject, which the previous turn has already named. */
 const SUBJECT = 0.3;
 /** Weight of the missing subject in the vector of a question. */
 const LOSS = 0.75;
@@ -11,7 +11,7 @@ export const kind: FaultKind = {
   name: 'subject-lost-in-follow-ups',
   title: 'the step that completes follow-up questions is off, so that they reach the search without their subject',
   causes: ['query_rewriting', 'unlike_golden', 'live_traffic'],
-  // Without its subject, each question of LIMIT is the same question.
+  // Without their subjects, all questions of LIMIT are the same.
   fits: ({ shape }) => shape.corpus !== 'limit-small',
   begin({ size, random, material }) {
     const share = around(random, bySize(size, 0.17, 0.4, 0.75));
@@ -19,7 +19,7 @@ export const kind: FaultKind = {
     for (const { text } of material.rows)
       for (const word of new Set(wordsOf(text))) counts.set(word, (counts.get(word) ?? 0) + 1);
     const originals = new Map<string, string>();
-    // Users name the subject once, so the words that few documents have are missing in the next question.
+    // Users name the subject once, so the words that few documents contain are missing from the next question.
     const followUp = (text: string): string => {
       const words = wordsOf(text);
       const rarest = words.toSorted((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0));

@@ -4,7 +4,7 @@ import { around, bySize, type FaultKind } from '../fault.ts';
 import { wordsOf } from '../search.ts';
 import { blend } from '../vectors.ts';
 
-/** The speech recognition knows the words that are in at least this number of chunks. */
+/** The speech recognizer knows only words that occur in at least this many chunks. */
 const COMMON = 6;
 
 export const kind: FaultKind = {

@@ -57,7 +57,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       by: [],
       summary: 'recalld: no replica can be scraped',
       description:
-        'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Until Prometheus can scrape a replica again, no alert on a pipeline of this deployment can fire. Start recalld, or fix the scrape config of Prometheus.',
+        'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Until Prometheus can scrape a replica again, no alert about a pipeline of this deployment can fire. Start recalld, or fix the Prometheus scrape config.',
     },
     {
       alert: 'RecalldReplicaDown',
@@ -87,7 +87,8 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       for: '1h',
       by: [],
       summary: 'recalld: replicas run different versions',
-      description: 'Replicas have run {{ $value }} different versions of recalld for an hour. Finish the rollout.',
+      description:
+        'Replicas have been running {{ $value }} different versions of recalld for an hour. Finish the rollout.',
     },
   ];
 }
@@ -103,7 +104,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: [],
     summary: 'recalld: the database does not respond',
     description:
-      'No replica has read values from the database for {{ $value | humanizeDuration }}. The metrics of golden scores, check states and queue lengths are out of date; recalld stops exporting them once they are too old to trust. Restore the database.',
+      'No replica has read values from the database for {{ $value | humanizeDuration }}. The metrics for golden scores, check states and queue lengths are out of date; recalld stops exporting them once they are too old to trust. Restore the database.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -124,7 +125,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     for: '5m',
     keepFiringFor: '15m',
     by: ['instance'],
-    summary: 'recalld: database reads fail',
+    summary: 'recalld: database reads are failing',
     description:
       '{{ printf "%.0f" $value }} database reads by {{ $labels.instance }} failed in the last 15 minutes. Check the database load and storage.pool_size.',
   },
@@ -137,7 +138,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: a computed value is not finite',
     description:
-      'In the last hour, {{ $labels.instance }} did not export {{ printf "%.0f" $value }} metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
+      'In the last hour, {{ $labels.instance }} dropped {{ printf "%.0f" $value }} metric values that were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -147,7 +148,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['pipeline', 'golden_set'],
     summary: 'recalld: clock ahead of Prometheus',
     description:
-      'According to the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
+      'According to the Prometheus clock, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -157,7 +158,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: clock differs from the database, scheduling stopped',
     description:
-      'The clock of {{ $labels.instance }} differs from the database clock by {{ $value | humanizeDuration }}. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronize the clocks with NTP.',
+      'The clock of {{ $labels.instance }} differs from the database clock by {{ $value | humanizeDuration }}. Until the clocks agree to within a minute, this replica schedules no golden runs and no jobs. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldStarved',
@@ -180,7 +181,7 @@ const jobAlerts: readonly ServiceAlert[] = [
 and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} == 0`,
     for: '10m',
     by: ['queue'],
-    summary: 'recalld: jobs in a queue are not processed',
+    summary: 'recalld: jobs in a queue are not being processed',
     description:
       '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed a job for 10 minutes. Start a process with the worker role.',
   },
@@ -213,7 +214,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['kind'],
     summary: 'recalld: notifications were not delivered',
     description:
-      'recalld gave up on {{ printf "%.0f" $value }} messages to {{ $labels.kind }} receivers, after retrying for an hour. Check the receivers with `recalld notify`.',
+      'recalld gave up on {{ printf "%.0f" $value }} messages to {{ $labels.kind }} receivers after retrying for an hour. Check the receivers with `recalld notify`.',
   },
   {
     alert: 'RecalldJobsFailing',

@@ -53,8 +53,8 @@ export function prometheusRule(settings: RuleSettings): object {
 }
 
 /**
- * Time for which alerts keep firing after their series have ended. It is longer than a restart, because a failed scrape
- * ends every series immediately.
+ * Time for which alerts keep firing after their series have ended. This time is longer than a restart, because a failed
+ * scrape ends every series immediately.
  */
 const RESTART = '5m';
 
@@ -174,7 +174,7 @@ unless on () group by () (${series('recalld_golden_run_interval_seconds', { pipe
       dashboard: 'health' as const,
       summary: "{{ $labels.pipeline }}: a golden set is missing from recalld's config",
       description:
-        'For 10 minutes, recalld has run with a config that lacks the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, for which these alert rules were generated. Add the golden set to the config, or regenerate the rules.',
+        'For 10 minutes, recalld has been running with a config that lacks the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, for which these alert rules were generated. Add the golden set to the config, or regenerate the rules.',
     })),
   );
   return { name: 'recalld-configured', recordings: [], alerts };

@@ -59,7 +59,7 @@ export const alertsSchema = z
       .strictObject({
         drift: periodBudgetSchema
           .default('1 per 365d')
-          .describe('Accepted rate of false pages from the density drift checks of all pipelines together.'),
+          .describe('Accepted rate of false pages from the density drift checks of all pipelines combined.'),
         per_pipeline: periodBudgetSchema
           .default('1 per 90d')
           .describe(
@@ -84,7 +84,7 @@ export const objectivesSchema = z
         target: share.describe('Target share of live queries within the latency limit.'),
       })
       .optional()
-      .describe('Objective for the latency of live queries.'),
-    window_days: z.int().min(7).max(90).default(30).describe('Length of the window of the objectives, in days.'),
+      .describe('Latency objective for live queries.'),
+    window_days: z.int().min(7).max(90).default(30).describe('Length of the objective window, in days.'),
   })
   .describe('Objectives for live traffic, used by burn-rate alerts.');

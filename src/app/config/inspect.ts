@@ -20,9 +20,9 @@ function redactAll(value: unknown): unknown {
 }
 
 /**
- * Returns a URL without query values, without a fragment, and without user info that could be a credential.
- * Placeholders such as `{{text}}` are kept. Completely redacts a value that is not a URL, because the value may be a
- * password that contains a slash.
+ * Returns a URL without its query values, its fragment, and any user info that could be a credential. Placeholders such
+ * as `{{text}}` are kept. Completely redacts a value that is not a URL, because the value may be a password that
+ * contains a slash.
  */
 function redactUrl(text: string): string {
   if (['embedded', 'environment'].includes(text)) return text;
@@ -77,7 +77,7 @@ function mapScalars(value: unknown, replace: (scalar: string | number) => string
 
 /**
  * Replaces every secret. In a URL, only credentials are replaced; in a request body, only fields whose names suggest a
- * secret.
+ * secret are replaced.
  */
 export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);

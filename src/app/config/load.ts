@@ -40,7 +40,7 @@ export function loadConfigOfDatabase(path: string | undefined, env: NodeJS.Proce
   if (loaded.file !== null || databaseVariables.some((name) => env[name] !== undefined)) return loaded;
   throw new RecalldError(
     'config_not_found',
-    `There is no ${DEFAULT_FILE} in ${process.cwd()}, so recalld created no database there; run the command in the folder of your config, set --config, or write a config.`,
+    `There is no ${DEFAULT_FILE} in ${process.cwd()}, so recalld created no database there; run the command in the folder that contains your config, set --config, or write a config.`,
   );
 }
 

@@ -185,8 +185,8 @@ function applyEnvironment(
 }
 
 /**
- * Converts a variable to the type of its field. The value of a text field is not parsed; values of other types are
- * parsed as YAML. Invalid YAML is kept as text, which validation then refuses.
+ * Converts a variable to the type of its field. The value of a string field is not parsed; values of other types are
+ * parsed as YAML. Invalid YAML is kept as a string, which validation then rejects.
  */
 function readAs(types: readonly string[], text: string): unknown {
   if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;

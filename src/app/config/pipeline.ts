@@ -38,7 +38,7 @@ const goldenSchema = z.strictObject({
     ),
   timezone: timezoneSchema
     .default('UTC')
-    .describe('Time zone for `cron`, `quiet_hours` and the day in `max_queries_per_day`.'),
+    .describe('Time zone for `cron`, `quiet_hours` and the day boundary of `max_queries_per_day`.'),
   sentinel: z
     .strictObject({
       cron: cronSchema.describe('Schedule of the sentinel.'),
@@ -86,7 +86,7 @@ const goldenSchema = z.strictObject({
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Sums of gains to compute and export in addition to the other measures. Sums of gains depend on the grades, so they are comparable only between runs of the same set, and checks cannot use them.',
+      'Cumulative gains to compute and export in addition to the other measures. Cumulative gains depend on the grades, so they are comparable only between runs of the same set, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z

@@ -34,7 +34,7 @@ const serverSchema = z.strictObject({
     .min(1)
     .default(60_000)
     .describe(
-      'Maximum number of requests per minute for each API key, or for each address without a valid key. Further requests get 429 and Retry-After. Requests for health and metrics do not count.',
+      'Maximum number of requests per minute for each API key, or for each address without a valid key. Further requests get 429 and Retry-After. Health and metrics requests do not count.',
     ),
   max_under_way_mb: z
     .int()
@@ -135,7 +135,10 @@ const storageSchema = z.strictObject({
 });
 
 const logSchema = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Minimum level of logged lines.'),
+  level: z
+    .enum(['debug', 'info', 'warn', 'error'])
+    .default('info')
+    .describe('Minimum level of the log lines that recalld writes.'),
 });
 
 /** recalld calls this service rarely, so its config has no rate limit. */
@@ -182,8 +185,8 @@ const metricsSchema = z
   .describe('Export of metrics.');
 
 /**
- * A span belongs to one pipeline: if two pipelines named the same service, one pipeline would get all spans of the
- * service and the other none.
+ * A span belongs to one pipeline: if two pipelines named the same service, one pipeline would get all of the service's
+ * spans, and the other would get none.
  */
 function refuseSharedServices(
   pipelines: readonly { readonly name: string; readonly service_names: readonly string[] }[],
@@ -195,7 +198,7 @@ function refuseSharedServices(
       const owner = owners.get(service) ?? name;
       owners.set(service, owner);
       if (owner === name) continue;
-      const message = `is "${service}", which the pipeline "${owner}" also lists, but the spans of a service can belong to only one pipeline; remove the name from one pipeline, and if the service queries both pipelines, set the attribute recalld.pipeline on its spans`;
+      const message = `is "${service}", which the pipeline "${owner}" also lists. The spans of a service can belong to only one pipeline: remove the name from one of the two. If the service queries both pipelines, set the attribute recalld.pipeline on its spans`;
       context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
     }
   }

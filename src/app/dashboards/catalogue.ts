@@ -127,7 +127,7 @@ function jobs(): Builder<Panel>[] {
       ...usual,
       title: 'Jobs in the queue',
       description:
-        'Total number of jobs in all queues, and the number of jobs by queue and state if it is above 0. If the number of waiting jobs keeps growing, start more workers.',
+        'Total number of jobs in all queues, and the nonzero numbers of jobs by queue and state. If the number of waiting jobs keeps growing, start more workers.',
       unit: 'short',
       width: 8,
       queries: totalAndParts(`sum(${queued})`, queued, '{{queue}}: {{state}}'),

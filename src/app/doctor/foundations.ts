@@ -35,7 +35,7 @@ export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumS
   if (worst !== null && worst.deadRows >= MANY_DEAD.rows && worst.deadShare >= MANY_DEAD.share) {
     const last =
       worst.vacuumedAt === null
-        ? 'no vacuum has been run'
+        ? 'the table has never been vacuumed'
         : `the last vacuum was ${minutes((now.getTime() - worst.vacuumedAt.getTime()) / 1000)} ago`;
     const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead, and ${last}; run \`vacuum ${worst.table}\`. If dead rows remain, end old transactions and drop unused replication slots.`;
     found.push({ status: 'warning', message });
@@ -222,7 +222,7 @@ export interface Result {
 }
 
 /**
- * @param service `database`, `queue`, or a service of a pipeline such as `support-docs retriever`
+ * @param service `database`, `queue`, or a pipeline's service, such as `support-docs retriever`
  * @param ms response time in milliseconds; null if the service was not called
  */
 export type Report = (service: string, status: Result['status'], message: string, ms?: number | null) => void;

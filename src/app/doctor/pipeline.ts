@@ -117,7 +117,7 @@ async function examineStore(
   if (count === 0) {
     return say('wrong', 'The store has no vectors; check the collection in the config.', described.latencyMs);
   }
-  const message = `${store.kind} has ${described.value.isExactCount ? '' : 'about '}${count} vectors with ${dimensions ?? 'unknown'} dimensions and the metric ${metric}.`;
+  const message = `${store.kind} has ${described.value.isExactCount ? '' : 'about '}${count} vectors (dimensions: ${dimensions ?? 'unknown'}, metric: ${metric}).`;
   say('ok', message, described.latencyMs);
   await examineSample(store, say, signal);
   await examineSearch(store, described.value, vector, say, signal);
@@ -179,7 +179,7 @@ async function examineIds(
   const known = retrieved.filter((id) => existing.value.has(id)).length;
   const ms = existing.latencyMs;
   if (known === 0) {
-    const message = `None of the ${retrieved.length} documents that the retriever returned is in the store under its id; set vector_store.id to the field with these ids.`;
+    const message = `None of the ${retrieved.length} documents that the retriever returned is in the store under its id; set vector_store.id to the field that contains these ids.`;
     say('wrong', message, ms);
   } else if (known < retrieved.length) {
     const message = `Only ${known} of the ${retrieved.length} documents that the retriever returned ${known === 1 ? 'is' : 'are'} in the store; check whether the retriever also uses another index.`;

@@ -85,7 +85,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       dashboard: 'golden',
       summary: `${name}: a check cannot detect its configured drop`,
-      description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it only detects drops of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is a drop of {{ . | first | value | printf "%.3g" | reReplaceAll "^-" "" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise the configured drop of the check.`,
+      description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it detects only drops of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is a drop of {{ . | first | value | printf "%.3g" | reReplaceAll "^-" "" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise the drop that the check is configured to detect.`,
     },
     {
       alert: 'RecalldIsolationViolated',

@@ -170,8 +170,8 @@ function expectThreshold(
       'because this latency has no confidence interval; `recalld backtest` shows how often the check would have failed';
     return { evaluations, expected: null, assumption, fix };
   }
-  // The 95 % intervals of shares are simultaneous over all segments; those of other measures are valid for each segment
-  // alone.
+  // The 95 % intervals of shares hold simultaneously for all segments; those of other measures hold for each segment
+  // individually.
   const plan = deps.densityPlans.find((one) => one.pipeline === pipeline.name);
   const values = check.segments === 'each' && watched.unit !== 'share' ? 1 + (plan?.maxSegments ?? 0) : 1;
   const where = `${watched.worse === 'below' ? 'above' : 'below'} the threshold`;
@@ -210,7 +210,7 @@ function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: G
 /**
  * Computes the expected false pages of each configured pipeline.
  *
- * @param useRuns true to read the latest runs from the database, and thus how far each score is from its threshold
+ * @param useRuns true to read the latest runs from the database, which show how far each score is from its threshold
  * @throws the errors of withCommandStore, if `useRuns` is true
  */
 export async function expectFalsePagesOf(

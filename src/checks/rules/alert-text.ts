@@ -23,7 +23,9 @@ export interface AlertWords {
   readonly unit: 'seconds' | 'share' | 'number';
 }
 
-/** How numbers in a sentence are formatted. Alert rules must use the template functions of Prometheus instead. */
+/**
+ * Functions that format the numbers in a sentence. Alert rules must use the template functions of Prometheus instead.
+ */
 export interface NumberStyle {
   value(value: number, unit: AlertWords['unit']): string;
   interval(low: number, high: number, unit: AlertWords['unit']): string;

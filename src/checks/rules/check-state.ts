@@ -5,8 +5,8 @@ import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
 /**
- * Threshold status after hysteresis and confirmation, which keep the verdict from flapping if a noisy value is near the
- * threshold.
+ * Threshold status after hysteresis and confirmation, which keep the verdict from flapping when a noisy value is near
+ * the threshold.
  */
 export interface ThresholdStatus extends ConfirmedVerdict {
   /** Explains the finding and, if its verdict is not the confirmed verdict, why the two verdicts differ. */
@@ -213,7 +213,7 @@ export interface CheckState
  * Returns the state of a check at the time of reading: a status that is too old to trust is `no_data`, even if no
  * worker evaluates the check any more.
  *
- * @param status null if the check was never evaluated
+ * @param status null if the check has never been evaluated
  */
 export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now: Date): CheckState {
   const { isQuietAtFirst, ...configured } = check;

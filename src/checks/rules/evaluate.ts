@@ -36,11 +36,11 @@ export interface CheckFacts
 }
 
 /**
- * Evaluates a check: after a golden run, after a query density window, every minute, and in a backtest. Facts that were
- * already evaluated change the status only once they have become too old to trust.
+ * Evaluates a check: after a golden run, after a query density window, every minute, and in a backtest. Facts that have
+ * already been evaluated change the status only once they are too old to trust.
  *
- * @param stored previous status; null if the check was never evaluated
- * @param outageAt when the pipeline's retriever was last found down; null if it responds
+ * @param stored previous status; null if the check has never been evaluated
+ * @param outageAt time at which the pipeline's retriever was last found down; null if it responds
  */
 export function evaluate(
   check: ConfiguredCheck,

@@ -35,7 +35,7 @@ export interface PipelineExpectation {
 
 /**
  * Expected number of times that a regression check becomes critical in `evaluations` runs of an unchanged, noisy
- * retriever after one baseline. Deterministic retrievers cause none.
+ * retriever that are compared with one baseline. Deterministic retrievers cause none.
  *
  * Runs are not independent: each is compared with the same baseline, and a baseline score that is high by chance makes
  * every run look like a drop. Let x be the score of a run, b the score of the baseline, and z the alpha quantile; x and
@@ -48,8 +48,8 @@ export interface PipelineExpectation {
  * The number is too high if the noise is smaller than `drop`, because such noise is never significant. The number is
  * also too high if the noise was measured with ten or more reruns, because runs are then compared with the upper bound
  * of the noise. With fewer than ten reruns, the noise estimate is too imprecise for the test to keep its significance
- * level. However the runs depend on each other, the number is at most evaluations * alpha / runs: each page needs
- * `runs` significant runs, and no two pages share a run.
+ * level. Regardless of how the runs depend on each other, the number is at most evaluations * alpha / runs: each page
+ * needs `runs` significant runs, and no two pages share a run.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */

@@ -144,10 +144,10 @@ const ROUNDING = 1e-12;
 
 /**
  * Compares the mean score with the minimum. Excludes queries whose relevant documents are all superseded or deleted,
- * because the check on stale labels reports them; if all queries are such queries, excludes none. With severity
- * `critical`, the verdict is `critical` only if even the upper 95 % bound is below the minimum. A score that is low
- * merely because of the choice of queries thus does not trigger a page. If only the mean is below the minimum, the
- * verdict is `warning`. Without a score, the verdict is `no_data`.
+ * because the check on stale labels reports them; if this applies to all queries, excludes none. With severity
+ * `critical`, the verdict is `critical` only if even the upper 95 % bound is below the minimum. Thus, a score that is
+ * low only because of the choice of queries does not trigger a page. If only the mean is below the minimum, the verdict
+ * is `warning`. Without a score, the verdict is `no_data`.
  *
  * @param shift correction of the threshold for new versions of the golden set
  */
@@ -195,8 +195,8 @@ export interface StaleLabelsCheck extends AnyCheck {
 }
 
 /**
- * How many judged documents were looked up, and how many of them have stale labels, are deleted or are lost; or the
- * reason why the store could not be probed.
+ * Number of judged documents that were looked up, and numbers of those that have stale labels, are deleted or are lost;
+ * or the reason why the store could not be probed.
  */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'deleted' | 'lost'>
@@ -226,7 +226,7 @@ export type ForbiddenCheck = AnyCheck;
 /** Maximum number of documents in an explanation; the run lists all of them. */
 const MAX_NAMED = 3;
 
-/** A single forbidden document is a breach if the retriever returned it twice, whatever the number of queries. */
+/** A single forbidden document is a breach if the retriever returned it twice, regardless of the number of queries. */
 function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckOutcome {
   const none = { value: 0, ciLow: null, ciHigh: null, isBeyond: false, verdict: 'ok' } as const;
   if (found === null) return { ...none, n: 0, explanation: `${goldenSet} has no forbidden documents.` };

@@ -137,7 +137,7 @@ export function evaluateRegression(
     return { ...measured, verdict: 'ok', explanation };
   }
   const shown = isOneSided(found, 2 * check.alpha)
-    ? `more queries got ${found.losses > found.wins ? 'worse than better, but' : 'better than worse, and'} the mean did not drop by ${decimal(check.drop)}`
+    ? `more queries got ${found.losses > found.wins ? 'worse than got better, but' : 'better than got worse, and'} the mean did not drop by ${decimal(check.drop)}`
     : 'no relevant drop';
   return {
     ...measured,
@@ -148,7 +148,7 @@ export function evaluateRegression(
 
 function powerOf(smallest: number | null, drop: number): string {
   if (smallest === null || smallest <= drop) return '';
-  const detects = `the check can only detect drops of ${decimal(smallest)} or more, but ${decimal(drop)} is configured`;
+  const detects = `the check can detect only drops of ${decimal(smallest)} or more, but ${decimal(drop)} is configured`;
   return isBlind({ verdict: 'ok', threshold: drop, smallestDetectableDrop: smallest })
     ? ` Blind: ${detects}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
     : ` Note: ${detects}.`;

@@ -91,7 +91,7 @@ export interface ThresholdCheck extends AnyCheck {
   readonly minN: number;
   /** Number of consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** Behavior with too little data. If the value cannot be measured at all, an alert always fires. */
+  /** Behavior if there is too little data. If the value cannot be measured at all, an alert always fires. */
   readonly noData: 'alert' | 'silent';
 }
 

@@ -85,7 +85,9 @@ export function replayCheck(
       latest = { at, result };
       evaluations += 1;
     },
-    /** Returns the result for the period; null if there were no evaluations. No method may be called afterwards. */
+    /**
+     * Returns the result for the period; null if there were no evaluations. After this call, no method may be called.
+     */
     end() {
       if (latest === null) return null;
       applyUntil(until);

@@ -69,7 +69,10 @@ function problemIn(result: ExchangeResult, label: string): string | null {
   }
 }
 
-/** Slack and compatible services may answer 200 with `{"ok": false, "error": ...}` without delivering the message. */
+/**
+ * Slack and compatible services may respond with status 200 and `{"ok": false, "error": ...}` without delivering the
+ * message.
+ */
 function refusalIn(body: string, label: string): string | null {
   let answer: unknown;
   try {

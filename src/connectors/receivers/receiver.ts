@@ -9,7 +9,7 @@ export interface Receiver {
   /** Hash of the receiver's address and key; the same destination always has the same hash. */
   readonly id: string;
   readonly kind: string;
-  /** Path of the receiver in the config: `notify[0]`. */
+  /** Path of the receiver in the config, such as `notify[0]`. */
   readonly field: string;
   readonly minSeverity: Severity;
   /** True if a message that was sent can be corrected without alerting people again. */

@@ -1,4 +1,4 @@
-/** Webhook: sends JSON messages to a service of the user. */
+/** Webhook: sends JSON messages to the user's own service. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
 import { headersSchema } from '../../platform/config/connection.ts';

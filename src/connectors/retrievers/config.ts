@@ -102,7 +102,7 @@ const searchEngineShape = {
   query: templatedBody
     .optional()
     .describe(
-      "Query in the search engine's query language, instead of a match on `fields`. May contain {{text}} and {{tags.NAME}}.",
+      "Query in the search engine's query language, used instead of a match on `fields`. May contain {{text}} and {{tags.NAME}}.",
     ),
   embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
   num_candidates: candidatesSchema

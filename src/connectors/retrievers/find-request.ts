@@ -23,7 +23,7 @@ export interface FoundRequest extends Attempt {
 
 export type RequestSearch =
   | { readonly kind: 'found'; readonly request: FoundRequest }
-  /** Why the most informative attempt failed. */
+  /** Reason why the most informative attempt failed. */
   | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
 
 /**
@@ -316,7 +316,7 @@ function firstPlace(items: readonly unknown[], names: readonly string[], isRight
 const placesOf = (names: readonly string[]): readonly (readonly string[])[] =>
   names.flatMap((name) => holders.map((holder) => (holder === '' ? [name] : [holder, name])));
 
-/** JMESPath requires double quotes around anything but a plain name. */
+/** JMESPath requires double quotes around anything other than a plain name. */
 function expressionOf(path: readonly string[]): string {
   return path.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key))).join('.');
 }

@@ -53,7 +53,7 @@ export function compileResults(expressions: ResultExpressions, field = 'retrieve
   const textOf = compiled('text', expressions.text);
   if (id === null && textOf === null) {
     const problem =
-      'null means that ids are derived from the texts; set results.text, or set results.id to the field with the ids';
+      'null means that ids are derived from the texts; set results.text, or set results.id to the field that contains the ids';
     throw new RecalldError('config_invalid', `${field}.results.id: ${problem}.`);
   }
   for (const [key, text, node] of [
@@ -134,7 +134,7 @@ function compileStage(stage: StageExpressions, field: string) {
   };
 }
 
-/** @throws RecalldError `config_invalid` for a text that is not JMESPath; `field` is its path in the config */
+/** @throws RecalldError `config_invalid` for a string that is not JMESPath; `field` is its path in the config */
 export function compileExpression(text: string, field: string): Expression {
   const compiled = tryCompile(text);
   if ('problem' in compiled) throw new RecalldError('config_invalid', `${field}: ${compiled.problem}.`);

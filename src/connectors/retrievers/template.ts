@@ -118,6 +118,6 @@ export function refuseWithoutText(templates: readonly JsonValue[], field: string
   if (templates.some(holdsText)) return;
   throw new RecalldError(
     'config_invalid',
-    `${field}: no part of the request contains {{text}}, so every request would be the same; put it where the query text belongs, such as ${example}.`,
+    `${field}: no part of the request contains {{text}}, so every request would be the same; put {{text}} where the query text belongs, such as ${example}.`,
   );
 }

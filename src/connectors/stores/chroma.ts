@@ -80,9 +80,9 @@ function readHits(answer: unknown, keys: ChromaConfig): Hit[] | null {
 type Where = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a condition that matches records in which every field of the filter has the required value. In Chroma, a text
- * never equals a number. A value that looks like a number or a boolean is therefore searched for in two forms: as text,
- * and as that number or boolean. Returns no condition for an empty filter.
+ * Returns a condition that matches records in which every field of the filter has the required value. In Chroma, a
+ * string never equals a number. A value that looks like a number or a boolean is therefore searched for in two forms:
+ * as a string, and as that number or boolean. Returns no condition for an empty filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {

@@ -144,7 +144,7 @@ const redisSearch = z.strictObject({
   ...redisShape,
   index: textSchema.describe('Index to search.'),
   embedding: embedding.default('embedding'),
-  id: optionalId('the key without prefix'),
+  id: optionalId('the key without its prefix'),
   ...chunkShape,
 });
 

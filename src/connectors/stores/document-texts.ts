@@ -13,7 +13,7 @@ export function documentTexts(chunks: readonly StoredChunk[]): ReadonlyMap<strin
   return new Map([...texts].map(([id, text]) => [id, storable(text.slice(0, MAX_TEXT))]));
 }
 
-/** Removes what PostgreSQL does not store: the null character, and half of a surrogate pair. */
+/** Removes what PostgreSQL does not store: NUL characters and lone surrogates. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }

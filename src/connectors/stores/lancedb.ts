@@ -283,7 +283,7 @@ function vectorIn(value: unknown): Float32Array | null {
   return isVector ? Float32Array.from(value as Iterable<number>) : null;
 }
 
-/** Returns an SQL condition. Numbers are compared as numbers, and values of other types as text. */
+/** Returns an SQL condition. Numbers are compared as numbers, and values of other types are compared as strings. */
 function equals({ types }: TableShape, name: string, values: readonly string[]): string {
   const column = name
     .split('.')

@@ -210,7 +210,7 @@ const meanings: Readonly<Record<string, { code: string; problem: string; field: 
   1800: { code: 'http_401', problem: 'the token is rejected', field: 'token' },
 };
 
-/** Milvus answers every request with 200; `code` states whether it succeeded. */
+/** Milvus answers every request with status 200; `code` states whether the request succeeded. */
 function createMilvusCall(config: StoreConfigOf<'milvus'>, configField: string) {
   const { database, token } = config;
   const service = 'Milvus';

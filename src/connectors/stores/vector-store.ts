@@ -28,7 +28,7 @@ export type ScoreKind =
 export interface Neighbour {
   /** Document id from the configured field; several chunks of one document share it. */
   readonly id: string;
-  /** Cosine of the angle between the chunk and the query, from -1 to 1, whatever the metric of the index. */
+  /** Cosine of the angle between the chunk and the query, from -1 to 1, regardless of the index's metric. */
   readonly similarity: number;
   /**
    * Raw score from the store, never NaN. A zero vector has no direction; its cosine distance is 1 even if the store

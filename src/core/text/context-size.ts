@@ -8,9 +8,10 @@ const RUN_WORDS = 5;
 const MAX_COMPARED = 200_000;
 
 /**
- * Measures the total size of texts, and how much of them is repeated. Repeated text is found by comparing the 53-bit
- * hashes of all sequences of five words (Broder 1997); a text with fewer than five words is one sequence. Words consist
- * of letters, marks and digits, and are compared case-insensitively; in scripts without spaces, each letter is a word.
+ * Measures the total size of several texts, and the share of repeated text. Repeated text is found by comparing the
+ * 53-bit hashes of all sequences of five words (Broder 1997); a text with fewer than five words is one sequence. Words
+ * consist of letters, marks and digits, and are compared case-insensitively; in scripts without spaces, each letter is
+ * a word.
  *
  * @param texts best first, one per result
  * @returns null if there are no results, or if a result's text is unknown

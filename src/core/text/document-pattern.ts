@@ -5,8 +5,8 @@
  * - `{{tenant}}` is replaced by the literal value of the query's segment `tenant`: a `*` or a separator in the value
  * has no special meaning and never widens the pattern.
  * - A `*` at the end matches any suffix. Anywhere else, `*` is an ordinary character.
- * - All other text is compared exactly, case-sensitively and without normalization. Two well-formed texts are equal if
- * and only if their UTF-8 bytes are equal, so a composed `é` does not equal a decomposed `é`.
+ * - All other text is compared exactly, case-sensitively and without normalization. Two well-formed strings are equal
+ *   if and only if their UTF-8 bytes are equal, so a composed `é` does not equal a decomposed `é`.
  * - If the query lacks a segment of the pattern, or the segment's value is empty, the pattern matches nothing.
  */
 export interface DocumentPattern {

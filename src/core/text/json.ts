@@ -17,7 +17,7 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Formats a path as `results[3].score`; an empty path is an empty text. */
+/** Formats a path as `results[3].score`; returns an empty string for an empty path. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;

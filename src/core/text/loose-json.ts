@@ -8,7 +8,7 @@ import { JsonBeyondLimit, type JsonValue, jsonLimits, pathText } from './json.ts
  * Parses text that JSON.parse rejects, if its meaning is clear:
  *
  * - `NaN`, `Infinity`, `nan`, `inf`, `None` and `undefined` are null; `True` and `False` are booleans;
- * - strings may have single quotes, with the escapes of Python; tuples and sets are lists; a trailing comma is
+ * - strings may have single quotes and Python escapes; tuples and sets are lists; a trailing comma is
  *   allowed;
  * - a call with named arguments, such as `Document(id='a', metadata={})`, is an object; a call with one argument,
  *   such as `UUID('a')` or `np.float64(0.5)`, is that value; anything in angle brackets, such as `<object at 0x1>`, is
@@ -109,7 +109,7 @@ class Reader {
       .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
   }
 
-  /** Returns the next character that is not blank; an empty string at the end. */
+  /** Returns the next character that is not white space; an empty string at the end. */
   private next(): string {
     blank.lastIndex = this.at;
     blank.test(this.text);

@@ -7,7 +7,10 @@ import { jsonEscapes } from './visible-text.ts';
  */
 const escaped = /[<>\u2028\u2029]|\p{Cf}|\[(?=\/?(?:INST|SYS))/giu;
 
-/** Returns named texts as one JSON object. No text can end the string around it, and parsing returns the same texts. */
+/**
+ * Returns named texts as one JSON object. No text can end the string that contains it, and parsing returns the same
+ * texts.
+ */
 export function promptData(texts: Readonly<Record<string, string>>): string {
   return JSON.stringify(texts).replaceAll(escaped, jsonEscapes);
 }

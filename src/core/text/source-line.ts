@@ -24,7 +24,9 @@ export function at(place: SourcePlace): string {
   return `line ${place.line} of ${place.file}`;
 }
 
-/** Returns the value in double quotes, escaped and cut to 80 characters, so that it fits into one line in a message. */
+/**
+ * Returns the value in double quotes, escaped and truncated to 80 characters, so that it fits on one line of a message.
+ */
 export function quoted(value: string): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 79)}…` : value);
 }
@@ -32,7 +34,7 @@ export function quoted(value: string): string {
 /**
  * Parses the JSON value on a line. If a double cannot represent an integer exactly, converts the integer to a string of
  * digits. Refuses duplicate keys and a key named `__proto__`, because a JavaScript object would silently lose them, and
- * a lost key may hold an id.
+ * a lost value may be an id.
  * @throws RecalldError `file_malformed` if the line is not JSON
  */
 export function parseJson(line: SourceLine): unknown {

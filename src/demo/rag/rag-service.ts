@@ -122,7 +122,7 @@ function createRagServer(
     if (own.size >= MAX_CACHED) own.clear();
     own.set(key, found);
     const forget = () => void own.delete(key);
-    // A search stays in the cache only if it succeeded, and ended before the documents began to change.
+    // A search stays in the cache only if it succeeded and ended before the documents began to change.
     found.then(() => cache !== own && forget(), forget);
     return found;
   };

@@ -71,7 +71,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
   command.addCommand(
     configuredCommand(
       'rebaseline',
-      'Discard the baseline and learn a new baseline, so that the current coverage becomes the standard.',
+      'Discard the baseline and learn a new one, so that the current coverage becomes the standard.',
       'recalld density rebaseline --pipeline support-docs --since 2026-11-20T00:00:00Z --reason "the old product line was removed"',
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')

@@ -169,7 +169,7 @@ export function densityContent(density: DensityAnswer): Content {
 }
 
 function outgrownText(pipeline: string): string {
-  return `For two weeks, coverage has been better than in the baseline. If coverage drops back to the level of the baseline, comparisons with this baseline will not show the drop. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+  return `For two weeks, coverage has been better than in the baseline. If coverage drops back to the baseline level, comparisons with this baseline will not show the drop. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
 }
 
 function events({ events: all }: DensityAnswer): Content {
@@ -183,7 +183,7 @@ function events({ events: all }: DensityAnswer): Content {
 function state({ phase, baseline, progress, closed_until: closedUntil }: DensityAnswer): Content {
   if (phase === 'unwatched') {
     return empty(
-      'The density of this pipeline is not monitored.',
+      'Query density is not monitored for this pipeline.',
       'Configure `vector_store` for this pipeline and, unless live queries include vectors, also `embedder`. Then send live queries.',
     );
   }
@@ -198,7 +198,7 @@ function state({ phase, baseline, progress, closed_until: closedUntil }: Density
       fact(
         'Learning a baseline',
         `${count(progress.sessions)} of ${count(progress.needs.sessions)} sessions`,
-        `on ${Math.floor(progress.days)} of ${progress.needs.days} days; comparisons start afterwards`,
+        `on ${Math.floor(progress.days)} of ${progress.needs.days} days; comparisons start once both numbers are reached`,
       ),
     closedUntil !== null && fact('Latest window', age(new Date(closedUntil)), time(new Date(closedUntil))),
   ].filter((one) => one !== false);

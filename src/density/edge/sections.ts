@@ -160,7 +160,7 @@ export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark
       'density',
       'Density drift',
       {},
-      empty('Query density of this pipeline is not monitored, or has no baseline yet.'),
+      empty('Query density is not monitored for this pipeline, or has no baseline yet.'),
     );
   }
   return section(

@@ -193,9 +193,9 @@ export function stepAlert(
 
 /**
  * Density of the period since coverage probably dropped. To find this period, compares all periods that end now and
- * have at least 200 sessions, and chooses the one with the largest sum of differences between the surprises and the
- * null mean, as in a CUSUM chart (Page, 1954). Windows before the drop would make the drop look smaller. If there are
- * fewer than 200 sessions, uses all of them.
+ * have at least 200 sessions. Chooses the period with the largest sum of differences between the surprises and the null
+ * mean, as in a CUSUM chart (Page, 1954). Windows before the drop would make the drop look smaller. If there are fewer
+ * than 200 sessions, uses all of them.
  *
  * @param fromMs start of the longest period to consider
  */
@@ -216,10 +216,9 @@ function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTo
 }
 
 /**
- * The alert is resolved if the density of a day is above the threshold, and the lower bound of that density is above
- * the upper bound of the density when the alert fired. Unless the alert fired again soon after its resolution
- * (`hasReturned`), the density of a few hours can also resolve it, if this density shows a recovery with higher
- * confidence.
+ * The alert is resolved if the density of a day is above the threshold, and its lower bound is above the upper bound
+ * that the density had when the alert fired. Unless the alert fired again soon after its resolution (`hasReturned`),
+ * the density of a few hours can also resolve it, if this density shows a recovery with higher confidence.
  */
 function resolution(
   policy: AlertPolicy,
@@ -244,8 +243,8 @@ function resolution(
   }
   // A small site may have too few sessions in a day. In that case, the period is extended to earlier windows, at most
   // back to the alert. The lower bound of the density is not compared with the threshold, because even at a healthy
-  // small site the bound would rarely exceed the threshold: 1,200 sessions per day determine a density to within 5 %,
-  // and a ticket's threshold is 3 % below the healthy value.
+  // small site the bound would rarely exceed the threshold. With 1,200 sessions per day, a density is accurate to
+  // within 5 %, but a ticket's threshold is only 3 % below the healthy value.
   for (const size of sizes(MIN_RESOLVE_MS, MAX_POOL_MS, CONFIDENCE)) {
     if (size.sessions < MIN_SESSIONS) continue;
     if (size.density > densityThreshold && size.low > raisedHigh) return { kind: 'resolved', size };

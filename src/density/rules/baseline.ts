@@ -37,7 +37,7 @@ export interface BaselineSettings {
   readonly pageNeeds?: BaselineTraffic;
 }
 
-/** Quantile at or below which queries form the tail, which is searched for uncovered topics. */
+/** Queries at or below this quantile form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
 /** True if a query is in the tail: at least half of its tied ranks are at or below `TAIL_PERCENTILE`. */
@@ -50,8 +50,8 @@ export function isInTail(ranks: TiedRanks): boolean {
  * queries and settings always produce the same baseline, regardless of the order of the queries.
  *
  * @param vectors matrix whose rows the queries refer to
- * @returns `insufficient_data` if the period has no queries, or if all its queries are in even blocks of eight hours,
- *   or all in odd blocks: queries in even blocks are ranked only among queries in odd blocks, and vice versa
+ * @returns `insufficient_data` if the even or the odd blocks of eight hours contain no queries, because queries in even
+ * blocks are ranked only among queries in odd blocks, and vice versa
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -224,8 +224,8 @@ function chooseReference(
 
 /**
  * Excess of each baseline query: its surprise minus the mean surprise of similar queries in the other half of the
- * baseline. If a query were compared with itself or with queries of the same user, the excess would be smaller than for
- * live queries.
+ * baseline. If a query were compared with itself or with queries from the same user, the excess would be smaller than
+ * for live queries.
  */
 function crossFitExcess(
   queries: readonly MeasuredQuery[],
@@ -247,7 +247,7 @@ function crossFitExcess(
 
 /**
  * Length of a block: a third of a day. With an odd number of blocks per day, each hour of the day alternates between
- * odd and even blocks, so that queries are never compared only with queries of the same hour.
+ * odd and even blocks, so that queries are never compared only with queries from the same hour.
  */
 const BLOCK_MS = 8 * HOUR_MS;
 
@@ -257,8 +257,8 @@ function isInOddBlock({ occurredAt }: { readonly occurredAt: Date }): boolean {
 
 /**
  * Cross-fitted ranks of the baseline queries: queries in odd blocks of eight hours are ranked among the scores of even
- * blocks, and vice versa. If a query were ranked among scores that include its own or those of the same hour, the
- * baseline would look better covered than live traffic can be.
+ * blocks, and vice versa. If a query were ranked among scores that include its own score or scores from the same hour,
+ * the baseline would look better covered than live traffic can be.
  *
  * @returns ranks in query order; null if all queries are in odd blocks, or if all are in even blocks
  */

@@ -103,8 +103,8 @@ export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
  * Tests whether uncovered queries are new. If the store never had the content, queries are both uncovered and novel. If
- * content was lost, old queries become uncovered. Queries can also be new because they come from other hours or other
- * users, but the store covers such queries.
+ * content was lost, queries that were already known become uncovered. Queries can also be new because they come from
+ * other hours or other users, but the store covers such queries.
  *
  * @param values familiarity of one query per session; at least one value
  * @param uncoveredExcess share of traffic that is uncovered in excess of the baseline (see `UncoveredShare`)

@@ -1,5 +1,5 @@
 /**
- * Differences between the vectors of two sets of queries. These differences are descriptive only: a change of topics is
+ * Differences between the vectors of two sets of queries. These differences are descriptive only: a change in topics is
  * not necessarily a loss of coverage.
  */
 import { createRandom, type RandomSource } from '../../math/stats/random.ts';

@@ -47,8 +47,8 @@ export type Subjects = 'one' | 'several' | 'unclear';
  * cosine within the parts; before the comparison, the mean cosine of all pairs of queries is subtracted from both
  * values. Parts that are linked through other parts also share a subject. If the largest group of linked parts contains
  * two thirds of the queries, the queries share one subject. Otherwise, the queries have several subjects if the mean
- * silhouette of the parts is at least 0.25 (Rousseeuw 1987; the distance is 1 - mean cosine, and a part that consists
- * of one vector has silhouette 0).
+ * silhouette of the parts is at least 0.25 (Rousseeuw 1987). The distance is 1 - mean cosine, and a part that consists
+ * of one vector has silhouette 0.
  *
  * @param members queries of one cluster
  * @param sample vectors drawn from all queries, used to estimate the mean similarity of two queries

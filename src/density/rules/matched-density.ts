@@ -1,4 +1,4 @@
-/** Coverage relative to the most similar reference queries, so that a change of the topic mix has no effect. */
+/** Coverage relative to the most similar reference queries, so that a change in the topic mix has no effect. */
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import { groupEqualRows, type Matrix, selectRows } from '../../math/vector/matrix.ts';
@@ -26,8 +26,8 @@ export function referenceHalves(rows: number): readonly [readonly number[], read
 }
 
 /**
- * Expected surprise of each query: the mean surprise of the five nearest reference queries (of fewer if the search
- * found fewer).
+ * Expected surprise of each query: the mean surprise of the five nearest reference queries (fewer if the search found
+ * fewer).
  *
  * @param surprises surprise values of the searched rows
  * @param counts number of reference queries that each searched row represents, at least 1; default: 1
@@ -77,8 +77,8 @@ export function expectedInBaseline(
 ): Float64Array {
   const searched = halves.filter((counts) => counts.some((count) => count > 0));
   const [first = new Uint32Array(), last = first] = searched;
-  // Sorts rows that only the first half contains before shared rows, and rows that only the last half contains after
-  // them, so that each half is a range.
+  // Sorts the rows so that each half is a range: first the rows that only the first half contains, then the shared
+  // rows, then the rows that only the last half contains.
   const side = (row: number): number => Number(first[row] === 0) - Number(last[row] === 0);
   const store = [...first.keys()]
     .filter((row) => searched.some((counts) => counts[row] !== 0))
@@ -123,7 +123,7 @@ export function matchedSurprise(surprise: number, expected: number, meanExcess: 
  *     d = mean excess of the sessions - mean excess of the reference
  *     upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))
  *
- * z is the 1 - alpha quantile of the normal distribution and s^2 the variance of the N reference excesses. A change of
+ * z is the 1 - alpha quantile of the normal distribution and s^2 the variance of the N reference excesses. A change in
  * topics has no effect and adds no noise, because it changes the expected surprises accordingly. The mean excess of the
  * reference is not 0, because many queries have the same few neighbors.
  *

@@ -25,7 +25,7 @@ export type WindowMeasurement = ReturnType<typeof measureRanked>;
  * queries * (regions + reference queries) * columns operations.
  *
  * @param vectors matrix whose rows the queries refer to
- * @throws RangeError if the vectors do not have the dimensions of the baseline
+ * @throws RangeError if the vectors and the baseline have different dimensions
  */
 export function measureWindow(
   queries: readonly ScoredQuery[],
@@ -86,7 +86,7 @@ export type RankedQuery = ReturnType<typeof rankQueries>['queries'][number];
 /**
  * Ranks queries among the baseline queries of their regions. The order of the queries does not affect the result.
  *
- * @throws RangeError if the vectors do not have the dimensions of the baseline
+ * @throws RangeError if the vectors and the baseline have different dimensions
  */
 export function rankQueries(
   queries: readonly ScoredQuery[],

@@ -107,7 +107,7 @@ export type MeasurementFingerprint = Readonly<ReturnType<typeof measurementFinge
 
 export type FingerprintField = keyof MeasurementFingerprint;
 
-/** Fields that must not change: otherwise scores are not comparable, and a replay cannot keep the baseline valid. */
+/** If one of these fields changes, scores are not comparable, and a replay cannot keep the baseline valid. */
 const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -125,7 +125,10 @@ export function fingerprintDifferences(
   return (Object.keys(before) as FingerprintField[]).filter((field) => before[field] !== after[field]).toSorted();
 }
 
-/** True if these changes may leave scores comparable, as a new index can; a replay then shows whether they do. */
+/**
+ * True if scores may still be comparable after these changes, for example after a switch to a new index; a replay then
+ * shows whether they are.
+ */
 export function allowsComparison(changed: readonly FingerprintField[]): boolean {
   return !changed.some((field) => INCOMPARABLE.has(field));
 }

@@ -198,8 +198,8 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
 }
 
 /**
- * Returns, for each list of scores in which queries of the window were ranked, the size of the list and the share of
- * the traffic that was ranked in it.
+ * Returns the score lists in which queries of the window were ranked: for each list, its size and the share of the
+ * traffic that was ranked in it.
  */
 function listsOf(
   { regions }: QueryDensity,
@@ -227,8 +227,8 @@ export interface ScorePair {
 const MIN_CHANGES = 5;
 
 /**
- * Density of replayed baseline queries. Each query is compared with itself: if the store did not change, the density is
- * exactly 1, regardless of the traffic, and a loss becomes visible as soon as an affected query is replayed. The
+ * Density of replayed baseline queries. Each query is compared with itself, so if the store did not change, the density
+ * is exactly 1, regardless of the traffic. A loss becomes visible as soon as an affected query is replayed. The
  * interval is for the mean change over all queries that the baseline sample represents. With fewer than five changed
  * queries, nearly all values are 0, which would make the interval too narrow. In that case, each bound of the mean
  * change is at least as far from 0 as the maximum surprise times the upper Wilson limit of a share: for the upper

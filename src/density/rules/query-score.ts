@@ -7,13 +7,15 @@ const NOTHING_FOUND = -1;
 /** Tolerance for float32 rounding of a cosine. */
 const ROUNDING = 1e-4;
 
-/** Weight of a query's mean similarity to the store, which is subtracted from its similarity to the nearest chunk. */
+/**
+ * A query's mean similarity to the store is multiplied by this weight, then subtracted from its similarity to the
+ * nearest chunk.
+ */
 const MEAN_WEIGHT = 0.5;
 
 /**
  * Cosine to the nearest chunk found; -1 if none was found. Null if any similarity is not finite or is outside [-1, 1].
- * Such a value is not a cosine, but a distance or a dot product of vectors whose length is not 1, and cannot be
- * compared with cosines.
+ * Such a value is a distance, or a dot product of vectors whose length is not 1, and cannot be compared with cosines.
  */
 export function nearestSimilarity(found: readonly { readonly similarity: number }[]): number | null {
   if (!found.every(({ similarity }) => Math.abs(similarity) <= 1 + ROUNDING)) return null;

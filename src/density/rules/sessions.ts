@@ -1,5 +1,5 @@
 /**
- * Gives each session one vote: its queries share the vote. Also finds a sampling probability that is equal for all
+ * Gives each session one vote, which its queries share. Also finds a sampling probability that is equal for all
  * sessions.
  */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
@@ -11,7 +11,7 @@ const MIN_REPEAT_COSINE = 0.995;
 /** Squared distance of two unit vectors with the cosine `MIN_REPEAT_COSINE`: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** Number of coordinates that are added between two comparisons of the squared distance with the limit. */
+/** Number of coordinates that are summed between two comparisons of the squared distance with the limit. */
 const STRIDE = 16;
 
 /** @param sessions session number of each query in one window */
@@ -181,7 +181,7 @@ export interface ChanceGroup {
 }
 
 /**
- * Maximum share of all traffic in the groups that are skipped because they have the lowest sampling probabilities. The
+ * Maximum share of all traffic in the skipped groups, which are the groups with the lowest sampling probabilities. The
  * skipped groups are underweighted, but more of the other traffic can be used.
  */
 const TRIMMED_SHARE = 0.05;
@@ -191,14 +191,14 @@ const MAX_WEIGHT = 16;
 /**
  * Finds a common sampling probability for traffic that was sampled at different rates. Each session has a stored,
  * uniform random number. The sessions whose number is below a common probability are therefore exactly those that would
- * have been sampled if all traffic had been sampled at that rate. Unweighted means over these sessions therefore
- * estimate the means of all traffic, and each session is an independent vote.
+ * have been sampled if all traffic had been sampled at that rate. Unweighted means over these sessions estimate the
+ * means of all traffic, and each session is an independent vote.
  *
  * The common probability is the smallest probability of any group that is not skipped. Groups with tiny probabilities
- * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if their sessions
- * would weigh more than 16 times as much as those of the group with the highest probability. Otherwise a short burst of
- * traffic that was sampled at a tiny rate would cause most data of the hours around it to be discarded. Skipped groups
- * are underweighted.
+ * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate). A group is also skipped
+ * if its sessions would weigh more than 16 times as much as those of the group with the highest probability. Otherwise
+ * a short burst of traffic that was sampled at a tiny rate would cause most data from the surrounding hours to be
+ * discarded. Skipped groups are underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until this maximum is not exceeded
  * @returns null if there are no groups

@@ -1,4 +1,6 @@
-/** Content of a vector store, from a uniform sample: clusters, centroid, and shifts since the last snapshot. */
+/**
+ * Content of a vector store, estimated from a uniform sample: clusters, centroid, and shifts since the last snapshot.
+ */
 import {
   dotProduct,
   lengthOf,

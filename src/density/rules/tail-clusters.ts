@@ -51,9 +51,9 @@ const RANDOM_EXAMPLES = 2;
 
 /**
  * Clusters the tails of the window and the baseline together, ignoring which side a query comes from. Returns the
- * clusters whose excess in the window is significant (p-value below 0.01, Holm-adjusted over all clusters) and at least
- * one percentage point of the traffic. A large topic splits into several clusters, so similar clusters are merged (see
- * `mergeSimilar`).
+ * clusters whose excess in the window is at least one percentage point of the traffic and is significant (p-value below
+ * 0.01, Holm-adjusted over all clusters). A large topic splits into several clusters, so similar clusters are merged
+ * (see `mergeSimilar`).
  *
  * Each session has one vote: its worst-covered query. If a side has more than 2,000 votes, 2,000 of them are selected
  * at random, and the number of sessions is reduced in proportion. The result does not depend on the order of the
@@ -129,8 +129,8 @@ function insufficient(of: 'window_tail' | 'baseline_tail', have: number) {
 }
 
 /**
- * Returns the worst-covered query of each session; if there are more than 2,000 sessions, returns a random sample of
- * these queries, and reduces the number of sessions in proportion.
+ * Returns the worst-covered query of each session. If there are more than 2,000 sessions, returns a random sample of
+ * 2,000 of these queries, and reduces the number of sessions in proportion.
  */
 export function votesOf<Query extends Omit<BaselineTail, 'row'>>(
   { tail, sessions }: Pick<TailSide<Query>, 'tail' | 'sessions'>,
@@ -181,7 +181,7 @@ interface ClusterCounts {
   readonly baseline: number;
 }
 
-/** Draws of the window's members from the members of all clusters. */
+/** Models the window's members as draws from the members of all clusters. */
 interface TailUrn {
   readonly size: number;
   readonly draws: number;
@@ -208,9 +208,9 @@ function excessOf({ current, baseline }: ClusterCounts, sessions: ClusterCounts,
 }
 
 /**
- * Tests each cluster in the union of both tails. Of the members of the cluster, a come from the window and b from the
- * baseline; of the members of all clusters, A come from the window and B from the baseline. Then p = P(H >= a) for
- * H ~ Hypergeometric(A + B, a + b, A). The p-values are adjusted for the number of clusters, and are exact for the
+ * Tests each cluster in the union of both tails. The cluster has a members from the window and b members from the
+ * baseline; all clusters together have A members from the window and B members from the baseline. Then p = P(H >= a)
+ * for H ~ Hypergeometric(A + B, a + b, A). The p-values are adjusted for the number of clusters, and are exact for the
  * given clusters, provided that the clustering did not depend on which side a query comes from.
  *
  * @param sessions number of all sessions on each side; > 0

@@ -123,8 +123,8 @@ function minSimilarity({ cohesion }: FoundTopic): number {
 /**
  * Matches found topics with known topics, best pairs first, each topic at most once. The cosine must be at least 0.8
  * or, if the found topic's cohesion is below 0.8, at least that cohesion. Centroids with different dimensions never
- * match, because they come from different models. The order of the found topics and that of the known topics do not
- * affect which topics match.
+ * match, because they come from different models. Which topics match does not depend on the order of the found or the
+ * known topics.
  */
 export function matchTopics<Found extends FoundTopic>(
   found: readonly Found[],
@@ -149,7 +149,7 @@ export function matchTopics<Found extends FoundTopic>(
 
 /**
  * Finds known topics that are now part of a found topic: the cosine between both centroids is high enough for a match,
- * but the known topic was not matched. An earlier search had separated these topics.
+ * but the known topic was not matched. An earlier search found these topics separately.
  *
  * @returns the index of the found topic, keyed by the id of the known topic
  */

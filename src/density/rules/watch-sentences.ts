@@ -176,7 +176,7 @@ function namesOf(changed: readonly FingerprintField[]): string {
 }
 
 const causeSentences: Readonly<Record<CoverageCause, string>> = {
-  content_gap: 'The queries are new: users ask about content that the store does not have.',
+  content_gap: 'The queries are new: users are asking about content that the store does not have.',
   lost_content: 'The kinds of queries have not changed: the store or its index lost content.',
 };
 

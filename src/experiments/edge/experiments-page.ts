@@ -44,7 +44,7 @@ export function experimentsPage({ pipeline, shadows, variants }: ExperimentsPage
           { lead: 'Is another retriever, or a variant of the service, better?' },
           empty(
             'This pipeline has neither shadows nor variants.',
-            'In the config of the pipeline, add `shadow` with a name and a retriever, or `variants` with arms.',
+            'In the pipeline config, add `shadow` with a name and a retriever, or `variants` with arms.',
           ),
         ),
       shadows.map(({ report, changed: differing }) => [shadowSection(report), changed(report.name, differing)]),

@@ -51,7 +51,7 @@ interface Session {
  * Sums one day. A session counts once, in the arm that served it. Sessions that were served by several arms (`mixed`)
  * or whose tag value is not an arm (`unnamed`) count in no arm. Queries are weighted by their inverse probabilities.
  *
- * @param queries in the order of their occurrence
+ * @param queries ordered by the time at which they occurred
  */
 export function sumArms(
   day: string,

@@ -112,9 +112,9 @@ function detectable(variance: number, scale: number, alpha: number, power: numbe
 }
 
 /**
- * Forecasts when a true difference will be detected with 80 % power. To be safe, the forecast uses 90 % power and a
- * variance that is probably not too small. The forecast also assumes that future days resemble past days, so that the
- * variance is inversely proportional to the total number of days.
+ * Forecasts when a true difference will be detected with 80 % power. To be safe, the forecast uses 90 % power and the
+ * upper 95 % bound of the variance. The forecast also assumes that future days resemble past days, so that the variance
+ * is inversely proportional to the total number of days.
  *
  * @param days ascending
  * @param difference smallest true difference that must be detected, > 0

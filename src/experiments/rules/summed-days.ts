@@ -6,7 +6,7 @@ import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../math/stats/session-sums.ts';
 import type { ComparisonStatus } from './verdict.ts';
 
-/** A whole day (UTC) of an experiment. The data of a day contains no query ids, texts or user ids. */
+/** A whole day (UTC) of an experiment. A day's data contains no query ids, texts or user ids. */
 export interface SummedDay {
   /** YYYY-MM-DD. */
   readonly day: string;
@@ -30,8 +30,8 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
 }
 
 /**
- * Computes the difference of two independent ratios. The difference has as many degrees of freedom as the ratio that
- * has fewer.
+ * Computes the difference of two independent ratios. Its number of degrees of freedom is the smaller of the two ratios'
+ * numbers.
  */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;

@@ -21,7 +21,7 @@ export const FALSE_CALLS = 0.01;
  */
 export const PLANNED_POWER = 0.9;
 
-/** Returns the significance level of one comparison. All comparisons get an equal share of the false positive rate. */
+/** Returns the significance level of one comparison. Each comparison gets an equal share of the false positive rate. */
 export function levelOf(comparisons: number): number {
   return FALSE_CALLS / Math.max(1, comparisons);
 }

@@ -42,7 +42,7 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       expr: `time() - ${lastAttempt}\n> ${threeIntervals}`,
       for: '2m',
       summary: `${name}: golden runs are overdue`,
-      description: `The latest run of ${where} started {{ $value | humanizeDuration }} ago, which is more than three scheduled intervals. Meanwhile, retrieval quality is not measured. Start a process with the scheduler role.`,
+      description: `The latest run of ${where} started {{ $value | humanizeDuration }} ago, which is more than three scheduled intervals. Meanwhile, retrieval quality is not being measured. Start a process with the scheduler role.`,
     },
     {
       alert: 'RecalldGoldenNeverRan',

@@ -1,7 +1,7 @@
 /** Parses lists in table cells. A list may be JSON, printed by Python, or written by hand. */
 import { parseExactJson } from '../../core/text/json.ts';
 
-/** Parses a list of ids in JSON or Python notation, as pandas writes it; returns null for any other text. */
+/** Parses a list of ids in JSON, or in Python notation as written by pandas; returns null for any other text. */
 export function idsOfList(text: string): string[] | null {
   if (!/^\s*\[.*\]\s*$/s.test(text)) return null;
   return (jsonIds(text) ?? parsePythonList(text))?.map((item) => String(item).trim()).filter((id) => id !== '') ?? null;

@@ -29,8 +29,8 @@ export interface ExcludedRun {
 }
 
 /**
- * Minimum number of runs, including the pinned run, from which the noise is measured. With fewer runs, their spread
- * would be a guess.
+ * Minimum number of runs, including the pinned run, from which the noise is measured. With fewer runs, the noise would
+ * be a guess.
  */
 export const MIN_CLEAN_RUNS = 3;
 
@@ -40,16 +40,16 @@ const OUTLYING = 4;
 const MAD_TO_DEVIATION = 1.4826;
 
 /**
- * Chooses the clean runs near a pinned run: those with no failed query, no failed check, no open incident, no
- * deployment between the run and the pinned run, and no mean that is an outlier among all runs.
+ * Chooses the clean runs near a pinned run. A clean run has no failed query, no failed check, no open incident, and no
+ * mean that is an outlier among all runs; no deployment happened between the run and the pinned run.
  *
  * A run's mean is an outlier if its distance from the median of all runs exceeds both 4 robust standard deviations
  * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Because
  * of the minimum effect, a run with a slightly different mean is kept even if the means of all other runs are equal. If
  * such a run were excluded, the noise would be measured as zero, and every small difference would count as a change.
  *
- * @param pinned the run to pin. Checks that failed and incidents that were open during this run do not exclude reruns
- *   that were requested for this pin, because the user who pins the run accepts these problems
+ * @param pinned the run to pin. Its failed checks and open incidents do not exclude reruns that were requested for this
+ * pin, because the user who pins the run accepts them
  * @param isRequested true if the runs were requested for this pin; if false, failed checks and open incidents exclude a
  *   run even if the pinned run has them too
  */
@@ -72,7 +72,7 @@ export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], i
     if (outlier === undefined) kept.push(run.runId);
     else {
       const usual = limits.get(formatMetricKey(outlier.key))?.usual ?? 0;
-      const reason = `its ${formatMetricKey(outlier.key)} of ${decimal(outlier.mean)} is far from the median ${decimal(usual)} of all runs`;
+      const reason = `its ${formatMetricKey(outlier.key)} of ${decimal(outlier.mean)} is far from the median of all runs (${decimal(usual)})`;
       excluded.push({ runId: run.runId, reason });
     }
   }
@@ -97,8 +97,8 @@ function reasonAgainst(
 }
 
 /**
- * Returns two numbers for each metric: the median of the means, and a maximum distance. A mean that is further from the
- * median is an outlier.
+ * Returns two numbers for each metric: the median of the means, and a maximum distance from the median. A mean at a
+ * larger distance is an outlier.
  */
 function outlierLimits(runs: readonly RunFacts[]) {
   const byKey = groupBy(

@@ -29,7 +29,7 @@ const RECOMMENDED_QUERIES = 300;
 
 /**
  * Returns advice on the size of the set; an empty list if the set is large enough. The advice warns about sets of fewer
- * than 100 queries, and states how many queries would detect the minimum effect of each metric.
+ * than 100 queries, and states how many queries are needed to detect the minimum effect of each metric.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;

@@ -103,8 +103,8 @@ export function refuseContradictions(
 }
 
 /**
- * Drops forbidden documents that a second request for the same query does not return, because the retriever may have
- * been in a transient state, such as an index swap, during the first request.
+ * Drops forbidden documents that a second request for the same query does not return. During the first request, the
+ * retriever may have been in a transient state, such as an index swap.
  *
  * @param again results of the second request, at least for the queries for which a forbidden document was returned
  */

@@ -1,4 +1,4 @@
-/** Converts files of Quepid, Ragas, LlamaIndex and OpenSearch to queries with judgments. */
+/** Converts files from Quepid, Ragas, LlamaIndex and OpenSearch to queries with judgments. */
 import { contentId } from '../../core/text/content-id.ts';
 import { type Fields, fieldsOf } from '../../core/text/json.ts';
 import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
@@ -171,7 +171,7 @@ export interface RatedDocument extends Placed {
 
 /**
  * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are
- * clicks divided by expected clicks: a document gets grade 0 without clicks, grade 1 with fewer clicks than expected at
+ * clicks divided by expected clicks. A document gets grade 0 without clicks, grade 1 with fewer clicks than expected at
  * its ranks, and grade 2 otherwise. Other fractions, such as ratings from a model, require `--relevance-threshold`.
  *
  * @param ofClicks true if the list states that it was derived from user behavior

@@ -99,8 +99,8 @@ const MESSAGE_TOKENS = 8;
 const CALLS_PER_QUERY = 1.7;
 
 /**
- * Estimates the number of tokens at three UTF-8 bytes per token, which is about right for English, and not too low for
- * languages that need more tokens per character.
+ * Estimates the number of tokens at three UTF-8 bytes per token. The estimate is about right for English, and high
+ * enough for languages that need more tokens per character.
  */
 export function estimateTokens(texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);

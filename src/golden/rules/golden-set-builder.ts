@@ -262,7 +262,7 @@ export class GoldenSetBuilder {
         ...summary.counts(),
         /** How each column was read, in file order; empty for formats without columns. */
         columns: this.columns,
-        /** Tallies of the skipped rows, queries and judgments of the file, by reason. */
+        /** Numbers of rows, queries and judgments in the file that were skipped, by reason. */
         skipped: this.warnings.skipped(),
       },
     };

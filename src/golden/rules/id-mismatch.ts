@@ -21,7 +21,7 @@ const rules: readonly Rule[] = [
   { name: 'compatibility characters of Unicode', apply: (id) => id.normalize('NFKC') },
   { name: 'invisible characters', apply: (id) => id.replaceAll(/[\p{Cf}\p{Cc}]/gu, '') },
   { name: 'quotation marks', apply: (id) => id.replace(/^\s*(["'`])(.*)\1\s*$/s, '$2') },
-  { name: 'blanks', apply: (id) => id.replaceAll(/\s+/gu, '') },
+  { name: 'white space', apply: (id) => id.replaceAll(/\s+/gu, '') },
   { name: 'case', apply: (id) => id.toLowerCase() },
   { name: 'a trailing .0', apply: (id) => id.replace(/^([+-]?\d+)\.0+$/, '$1') },
   { name: 'leading zeros', apply: (id) => id.replace(/^0+(?=\d)/, '') },

@@ -5,7 +5,7 @@ import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from '.
 
 /**
  * Parses `{"_id", "text", "metadata"?}`, or the equivalent with the keys of TREC topics; other keys are ignored, as in
- * BEIR. Metadata values that are short texts, numbers or booleans become tags; `onSkip` is called for every other
+ * BEIR. Metadata values that are short strings, numbers or booleans become tags; `onSkip` is called for every other
  * value.
  *
  * @throws RecalldError `file_malformed` if there is no id or no text

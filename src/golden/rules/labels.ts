@@ -234,8 +234,8 @@ export function proposeLabels(
 
 /**
  * Assigns the grades of missing documents to the chunks that replaced them; a chunk with a grade keeps the higher one.
- * Removes the judgments of deleted documents. A query that loses its last document with a grade above 0 is left out, or
- * keeps only its forbidden documents if it has any.
+ * Removes the judgments of deleted documents. A query that loses its last document with a grade above 0 is left out,
+ * unless it has forbidden documents; then it keeps only those.
  */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = groupBy(accepted, ({ queryId }) => queryId);

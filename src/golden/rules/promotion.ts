@@ -22,8 +22,8 @@ export type ChoiceReason = (typeof choiceReasons)[number];
 /** Minimum Jaccard similarity of words at which a query counts as a near-duplicate of a known query. */
 const NEAR = 0.8;
 /**
- * A query is frequent if at least this number of sampled live queries have the same text, except for case and
- * punctuation, and the same tags.
+ * A query is frequent if at least this many sampled live queries have the same tags and, except for case and
+ * punctuation, the same text.
  */
 const FREQUENT = 2;
 /** Minimum grade, from 0 to 3, of a document that contains an answer or part of an answer. */

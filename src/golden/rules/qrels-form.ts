@@ -41,7 +41,7 @@ export interface ColumnChoices {
 export const noChoices: ColumnChoices = { tags: [], ignore: [] };
 
 const separatorNames: Readonly<Record<QrelsSeparator, string>> = {
-  blanks: 'blanks',
+  blanks: 'spaces',
   tabs: 'tabs',
   ',': 'commas',
   ';': 'semicolons',
@@ -158,7 +158,7 @@ function headerForm(
   choices: ColumnChoices,
 ): QrelsForm {
   const columns = cells.map((name, index) => readingOf(name, index, place, choices));
-  // The column `query` is read as the query id if no other column is.
+  // The column `query` is read as the query id if no other column has that role.
   const hasId = columns.some(({ readAs }) => readAs === 'query_id');
   const found = columns.map((column) =>
     column.readAs === 'query' && !hasId ? { ...column, readAs: 'query_id' as const } : column,
@@ -287,7 +287,7 @@ function refuseTwoReadings(lines: readonly SourceLine[], separator: LineSeparato
   if (roles === beirColumns && separator === 'tabs' && lines.every(isTrecInBlanks)) {
     throw malformed(
       rows[0]?.line ?? { file: '', line: 1 },
-      'can be read either as "query document grade" separated by tabs or as "query 0 document grade" separated by blanks and tabs; separate all columns with tabs',
+      'can be read either as "query document grade" separated by tabs or as "query 0 document grade" separated by spaces and tabs; separate all columns with tabs',
     );
   }
   if (roles === beirColumns) {
@@ -301,7 +301,7 @@ function refuseTwoReadings(lines: readonly SourceLine[], separator: LineSeparato
   if (odd !== undefined && separator === 'blanks') {
     throw malformed(
       odd.line,
-      `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so the line may be "query document grade" with a blank in an id; separate the columns by tabs`,
+      `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so the line may be "query document grade" with a space in an id; separate the columns with tabs`,
     );
   }
 }
@@ -327,10 +327,10 @@ function refuseRowNumbers(lines: readonly SourceLine[], separator: LineSeparator
         rows.every(([id], i) => id === String(i)) &&
         rows.some((cells) => Number(cells[2]) > MAX_GRADE);
   if (!isShifted) return;
-  const other = width === 4 ? 'the query ids of TREC' : 'query ids';
+  const other = width === 4 ? 'TREC query ids' : 'query ids';
   throw malformed(
     first,
-    `begins with numbers that never repeat, which may be ${other} or the row numbers of pandas; write the file with index=False, or with a header`,
+    `begins with numbers that never repeat, which may be ${other} or pandas row numbers; write the file with index=False, or with a header`,
   );
 }
 

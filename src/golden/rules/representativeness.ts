@@ -32,7 +32,7 @@ export function measureRepresentativeness(input: {
   readonly live: readonly {
     /** Sampling probability in (0, 1]; the query represents 1 / probability live queries. */
     readonly probability: number;
-    /** Identifier of the session of the query. Sampling selects whole sessions, not single queries. */
+    /** Identifier of the query's session. Sampling selects whole sessions, not single queries. */
     readonly cluster: string;
   }[];
   readonly liveVectors: Matrix;

@@ -1,6 +1,6 @@
 /**
- * Computes the mean scores of two versions of a golden set in overlapping runs, and by how much the thresholds of
- * checks must shift.
+ * Computes the mean scores of two versions of a golden set in overlapping runs, and how much the thresholds of checks
+ * must shift.
  */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
@@ -54,8 +54,8 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 
 /**
  * Returns the queries of the new version. A query that the old version contains with the same id and text gets the
- * judgments of the old version, so that the scores of the two versions differ only because of their queries. Returns
- * null if all queries that both versions contain have the same judgments in both.
+ * judgments of the old version. The scores of the two versions then differ only because of their queries. Returns null
+ * if all queries that both versions contain have the same judgments in both.
  */
 export function judgedAsBefore(
   before: readonly GoldenQuery[],
@@ -77,7 +77,7 @@ export function describeLevels(levels: Levels, key: string): string {
 }
 
 /**
- * Computes by how much thresholds shift when the new version takes over.
+ * Computes how much thresholds shift when the new version takes over.
  *
  * A score threshold shifts by the difference between the mean scores of the two versions, so that its distance from the
  * scores stays the same. A threshold for the upper bound of the interval shifts by the lower of two differences:
@@ -86,11 +86,11 @@ export function describeLevels(levels: Levels, key: string): string {
  * stricter than the old one for any of these runs.
  *
  * A regression check shifts if the new version compares worse with the baseline than the old version does. The shift is
- * the new version's difference from the baseline minus the old version's difference, where a drop of the old version
- * counts as at most half of the drop that the check reports. A regression check does not shift if the old version
- * showed a regression. After the new version has taken over, the check therefore reports only a further drop. The new
- * version can score lower without a new drop, because the queries that it shares with the baseline may have dropped
- * more than the other queries.
+ * the new version's difference from the baseline minus the old version's difference. In this calculation, a drop of the
+ * old version counts as at most half of the drop that the check reports. A regression check does not shift if the old
+ * version showed a regression. After the new version has taken over, the check therefore reports only a further drop.
+ * The new version can score lower without a new drop, because the scores of the queries that it shares with the
+ * baseline may have dropped more than those of the other queries.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

@@ -44,7 +44,7 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]) {
      */
     standardDeviation: Math.sqrt(2 * ofMeans),
     /**
-     * Variance that all queries of a run share, at least 0. A paired test cannot tell the effect of this shared
+     * Variance that all queries of a run share, at least 0. A paired test cannot distinguish the effect of this shared
      * variance from a real drop.
      */
     sharedVariance: 2 * Math.max(0, ofMeans - ofQueries / n),
@@ -154,9 +154,9 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * @returns null if the variance is unknown. The variance is unknown if the index generation differs from the
  *   baseline's. The variance is also unknown if scores vary more from day to day than between reruns and this variation
  *   exceeds `minEffect`, because such variation indicates unnoticed rebuilds of the index. With such an index, only the
- *   paired test can determine whether scores changed. If all reruns scored the same, the limit of this variation is
- *   `minEffect` / 2 instead of `minEffect`, because only the differences between days then show how much scores vary,
- *   and a few days say little about the largest drop.
+ * paired test can determine whether scores changed. If all reruns scored the same, the limit of this variation is
+ * `minEffect` / 2 instead of `minEffect`. In that case, only the differences between days show how much scores vary,
+ * and a few days say little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -194,10 +194,10 @@ export const MAX_ACCEPTED = 30;
 export const CLEAR_P = 0.01;
 
 /**
- * Differences between later runs and a pinned baseline, except clear regressions. While the index is the same as at the
- * baseline, there is one difference per day; after a change of the index, there is one difference per index generation.
- * Each difference comes from the last clean run of the day or generation. A generation begins when the index or the
- * embedding model changes.
+ * Differences between later runs and a pinned baseline, except clear regressions. While the index is unchanged since
+ * the baseline was pinned, there is one difference per day; after an index change, there is one difference per index
+ * generation. Each difference comes from the last clean run of the day or generation. A generation begins when the
+ * index or the embedding model changes.
  */
 export interface Accepted {
   readonly unit: 'day' | 'generation';
@@ -230,9 +230,9 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 
 /**
  * Like `acceptedVariance`, but for metrics whose drops may be larger than their rises, such as a hit rate close to 1.
- * If there are at least five accepted drops, the result is not less than the upper 95 % bound for the drops alone: the
- * sum of the squared drops divided by the 5 % quantile of chi-square with one degree of freedom per drop. The bound for
- * drops assumes that the lower half of the distribution is half of a normal distribution about 0.
+ * If there are at least five accepted drops, the result is at least the upper 95 % bound for the drops alone. This
+ * bound is the sum of the squared drops divided by the 5 % quantile of chi-square with one degree of freedom per drop.
+ * The bound for drops assumes that the lower half of the distribution is half of a normal distribution about 0.
  */
 export function acceptedDropVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);
@@ -292,7 +292,7 @@ const REACH = 12;
 
 /**
  * Returns the smallest drop in the true mean that the check reports within `runs` runs with a probability of 0.8, if
- * index and model are the same as at the baseline.
+ * the index and the model have not changed since the baseline was pinned.
  *
  * A run shows a drop if its mean is below the mean of the K reruns by at least `drop` and also by at least z standard
  * deviations, which are computed from `rerunVariance`. The true variance of a run is assumed to be W / n + S, with
@@ -353,8 +353,8 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
   const watched = decimal(check.drop);
   if (noise === null) {
     return (
-      `${measure}: the detectable drop is unknown until a run is pinned with reruns, which measure the noise of the ` +
-      `retriever (\`recalld baselines pin RUN --reruns 9\`). For a retriever that always returns the same results, the check ` +
+      `${measure}: the detectable drop is unknown until a run is pinned with reruns, which measure the retriever ` +
+      `noise (\`recalld baselines pin RUN --reruns 9\`). For a retriever that always returns the same results, the check ` +
       `reports every drop of at least ${watched} within ${inRuns}.`
     );
   }

@@ -244,9 +244,9 @@ export interface RunLabels {
 }
 
 export interface ForbiddenCounts {
-  /** Of the queries that have forbidden documents, the number to which the retriever responded. */
+  /** Number of queries that have forbidden documents and got a response from the retriever. */
   readonly asked: number;
-  /** Of the queries that have forbidden documents, the number that failed. */
+  /** Number of queries that have forbidden documents and failed. */
   readonly failed: number;
   /** Number of forbidden documents that could not be confirmed because the second request failed. */
   readonly unconfirmed: number;

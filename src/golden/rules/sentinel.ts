@@ -20,10 +20,10 @@ type SentinelVerdict =
   | { readonly kind: 'failed'; readonly cause: 'failures' | 'forbidden' | 'scores'; readonly reason: string };
 
 /**
- * A sentinel fails if the share of failed queries exceeds the error budget, if a forbidden document is returned, or if
- * its nDCG at the largest cutoff is at least 0.05 lower than the nDCG of the same queries in the last full run (paired
- * test, p < 0.01). Equal results have a score difference of exactly 0, so a sentinel never fails because of its scores
- * if the retriever is deterministic and the index is unchanged.
+ * A sentinel fails if the share of failed queries exceeds the error budget, or if a forbidden document is returned. It
+ * also fails if its nDCG at the largest cutoff is at least 0.05 lower than the nDCG of the same queries in the last
+ * full run (paired test, p < 0.01). Equal results have a score difference of exactly 0, so a sentinel never fails
+ * because of its scores if the retriever is deterministic and the index is unchanged.
  *
  * @param differences differences from the last full run; null if the runs share no query or no cutoff
  * @param forbidden number of forbidden documents that were returned, confirmed by a second request

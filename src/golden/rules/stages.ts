@@ -108,8 +108,8 @@ export function lossesByStep(
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
 /**
- * Groups the stages into steps; parallel stages form one step. The steps have the order that they have in the response
- * with the most stages.
+ * Groups the stages into steps; parallel stages form one step. The steps are ordered as in the response with the most
+ * stages.
  */
 function stepNames(queries: readonly StagedQuery[]): string[][] {
   const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);

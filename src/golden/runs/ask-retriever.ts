@@ -190,7 +190,7 @@ export function notAsked(query: GoldenQuery): QueryAnswer {
   };
 }
 
-/** Sends one query, with its steps in order, without the limits of the retriever. */
+/** Sends one query, with its steps in order, without applying the retriever's limits. */
 export function askUnlimited({ retriever }: WatchedPipeline, query: GoldenQuery, k: number, signal: AbortSignal) {
   return askInSteps(query, async (step) =>
     toQueryAnswer(step, await retriever.retrieve({ text: step.text, k, tags: step.tags }, signal)),

@@ -18,7 +18,7 @@ export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks name the measure with its cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
-/** Number of latest runs that are read per set; fewer runs end between two calls of `measureRetrievers`. */
+/** Number of latest runs that are read per set; fewer runs end between two calls to `measureRetrievers`. */
 const RECENT = 5;
 
 /**

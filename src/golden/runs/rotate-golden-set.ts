@@ -165,8 +165,8 @@ export async function advanceRotation(
 }
 
 /**
- * Scores the new version with the old judgments of the queries that both versions contain; null if the new version did
- * not change these judgments.
+ * Scores the new version with the old judgments of the queries that both versions contain. Returns null if the new
+ * version did not change these judgments.
  */
 async function scoresAsBefore(
   context: Context,

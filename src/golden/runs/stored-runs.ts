@@ -100,7 +100,7 @@ export function assertAnswers(run: GoldenRun): void {
 
 export function describeDeletedAnswers({ id, startedAt }: GoldenRun): string {
   const day = startedAt.toISOString().slice(0, 10);
-  return `The results of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); the scores are kept. Results of baselines, of runs that incidents refer to, and of the first and last run of each day are kept.`;
+  return `The results of the run ${id} from ${day} were deleted after the retention time (golden[].keep_answers in the config); the scores are kept. Results of baselines, of runs that incidents refer to, and of the first and last run of each day are kept.`;
 }
 
 /**

@@ -12,7 +12,7 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { createGoldenRun, latestVersion, manualRun } from './run-golden-set.ts';
 
-/** Maximum number of earlier sentinels that are read to determine since when sentinels have been failing. */
+/** Maximum number of earlier sentinels that are read to determine when sentinels began to fail. */
 const MAX_IN_A_ROW = 300;
 
 /**
@@ -80,9 +80,9 @@ const MAX_RUNNING = 20;
 const HISTORY_RUNS = 5;
 
 /**
- * Starts the runs of a tick, or records why the tick is skipped. A tick is skipped in quiet hours (full runs only),
- * while another run of the same series is in progress, if the remaining daily budget is too small, or if there is no
- * full run with which the sentinel could be compared.
+ * Starts the runs of a tick, or records why the tick is skipped. A tick is skipped if it falls into quiet hours (full
+ * runs only), if another run of the same series is in progress, if the remaining daily budget is too small, or if there
+ * is no full run with which the sentinel could be compared.
  *
  * @returns the ids of the started runs; empty if the tick was skipped, or if another scheduler has already started it
  * @throws RecalldError golden_set_unknown, golden_set_empty
@@ -161,9 +161,9 @@ async function startSentinel(
 }
 
 /**
- * Returns true if a run of the series from a different tick is still in progress. Two runs at the same time would
- * double the load on the retriever and compete for its rate limit. A run past its deadline does not count, because
- * recovery will mark it as failed.
+ * Returns true if a run of the series that was started for a different tick is still in progress. Two runs at the same
+ * time would double the load on the retriever and compete for its rate limit. A run past its deadline does not count,
+ * because recovery will mark it as failed.
  */
 async function isStillRunning({ db, clock, logger }: Context, series: TickSeries, plannedAt: Date): Promise<boolean> {
   const running = await db.golden.runs.list({ ...series, status: 'running', limit: MAX_RUNNING });

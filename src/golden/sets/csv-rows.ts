@@ -5,15 +5,15 @@ import { qrelsCells } from '../rules/qrels-form.ts';
 import type { TableRow } from '../rules/table-columns.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** Matches a first line such as `sep=;`, with which Excel states the delimiter of a CSV file. */
+/** Matches a first line such as `sep=;`, in which Excel states the delimiter of a CSV file. */
 const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
 /**
  * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter is read from a first line such as `sep=;`,
- * which Excel writes, or else detected from the header. Line endings inside quotes become LF, so that LF and CRLF files
- * have the same content. Rows of empty cells are skipped. All other rows must have a cell for each named column, and
- * must have no text after the last column.
+ * which Excel writes. Without such a line, the delimiter is detected from the header. Line endings inside quotes become
+ * LF, so that LF and CRLF files have the same content. Rows of empty cells are skipped. All other rows must have a cell
+ * for each named column, and must have no text after the last column.
  *
  * @param mayStandAlone allows rows that consist of their first cell only
  * @throws RecalldError `file_malformed`, and any error that occurs while the lines are read

@@ -83,9 +83,9 @@ const NEVER_RETRIEVED = 20;
 
 /**
  * Processes the chunks until there are enough queries. The cost cap is never exceeded: the model is called only if the
- * total cost would stay within the cap even in the worst case, in which a call needs a repair and two completions of
- * the maximum length. Rejects only with the reason of `signal`; prompts that have already been recorded can be passed
- * to the next call.
+ * total cost would stay within the cap even in the worst case. In the worst case, a call needs a repair, and both
+ * completions have the maximum length. Rejects only with the reason of `signal`; prompts that have already been
+ * recorded can be passed to the next call.
  */
 export async function generateQueries(
   deps: {

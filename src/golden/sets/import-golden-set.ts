@@ -241,8 +241,8 @@ export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, nam
 }
 
 /**
- * Version number that is part of every content hash. Increase the number when the same files produce a different golden
- * set.
+ * Version number that is part of every content hash. Increase this number if a change to the code makes the same files
+ * produce a different golden set.
  */
 const MEANING_VERSION = 2;
 

@@ -8,8 +8,9 @@ const READ = 2000;
 const BATCH = 500;
 
 /**
- * Reads the texts of judged documents that are not stored, or that were stored before `readBefore`, by document id, and
- * stores them. If the store fails or has no texts, the pass ends early, and the next pass reads the remaining texts.
+ * Reads and stores, by document id, the texts of judged documents that have no stored text, or whose text was last read
+ * before `readBefore`. If the store fails or has no texts, the pass ends early, and the next pass reads the remaining
+ * texts.
  */
 export async function recordJudgedDocuments(
   { db, clock }: Context,

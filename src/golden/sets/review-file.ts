@@ -152,7 +152,7 @@ export async function importReview(
     warnings: [
       refused > 0 && `Skipped because keep is false: ${plural(refused, 'query', 'queries')}.`,
       old > 0 &&
-        `Skipped because they are older than ${retentionDays} days, so recalld no longer knows whether they were erased: ${plural(old, 'query', 'queries')}.`,
+        `Skipped because they are older than ${retentionDays} days and may have been erased: ${plural(old, 'query', 'queries')}.`,
       report.created && lost > 0 && `Skipped because they were erased on request: ${plural(lost, 'query', 'queries')}.`,
       ...warnings,
     ].filter((sentence) => sentence !== false),

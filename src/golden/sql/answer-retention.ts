@@ -8,9 +8,9 @@ import type { Pool } from 'pg';
 const RUNS_AT_A_TIME = 200;
 
 /**
- * Selects the runs of a set that started before $3 and still have their results, except runs that users may return to:
- * current and former baselines, the runs that diagnoses examined or compared, and the first and last completed run of
- * each day (UTC).
+ * Selects the runs of a set that started before $3 and still have their results, except runs that users may return to.
+ * These are the current and former baselines, the runs that diagnoses examined or compared, and the first and last
+ * completed run of each day (UTC).
  */
 const expiredSql = `
   select r.id from golden_runs r

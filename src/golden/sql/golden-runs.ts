@@ -220,8 +220,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns, oldest first, the runs in progress for which no worker holds a lease, whether on the whole run or on one
-     * of its batches.
+     * Returns, oldest first, the runs in progress for which no worker holds a lease, neither on the whole run nor on
+     * any of its batches.
      */
     async abandoned(): Promise<readonly GoldenRun[]> {
       return queryRows<GoldenRun>(

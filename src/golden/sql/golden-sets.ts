@@ -163,7 +163,7 @@ export function requestsOfQuery(query: string): string {
 function limitedSet(name: string): RecalldError {
   return new RecalldError(
     'key_limited',
-    `The API key is limited to some pipelines, so it may change a golden set only if no other pipeline uses the set. "${name}" must be listed under \`golden\` of a pipeline that the key covers, and of no other pipeline. Use a key that is not limited to pipelines, or a separate golden set.`,
+    `The API key is limited to some pipelines, so it may change a golden set only if no other pipeline uses the set. "${name}" must be listed under \`golden\` of at least one pipeline that the key covers, and of no pipeline that it does not cover. Use a key that covers all pipelines, or a separate golden set.`,
   );
 }
 
@@ -324,7 +324,10 @@ export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
 
 export function createGoldenDocuments(pool: Pool) {
   return {
-    /** Stores texts of judged documents, keyed by document id. A new text replaces the stored one, which is kept too. */
+    /**
+     * Stores texts of judged documents, keyed by document id. A new text replaces the current one, which is kept as the
+     * earlier text.
+     */
     async record(pipeline: string, texts: ReadonlyMap<string, string>, now: Date): Promise<void> {
       await pool.query(
         `insert into golden_documents as known (pipeline, document_id, content, seen_at)

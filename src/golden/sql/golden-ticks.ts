@@ -42,7 +42,7 @@ export function createGoldenTicks(pool: Pool) {
 
     /**
      * Records skipped ticks. Adds to the total only the ticks that no other replica has recorded. A tick that has a
-     * run, for example because a restarted scheduler caught up on it, does not count as skipped.
+     * run, for example because a restarted scheduler started the run later, does not count as skipped.
      */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,

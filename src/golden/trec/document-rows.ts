@@ -11,7 +11,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 const EXACT_RANK = 9;
 
 /**
- * Usual length of a line in bytes, and maximum initial capacity of the arrays in rows. The arrays grow if needed.
+ * Usual length of a line in bytes, and maximum initial capacity of the arrays, in rows. The arrays grow if needed.
  */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
@@ -278,7 +278,7 @@ export class DocumentSet {
   private hashes = new Int32Array(256);
   private count = 0;
   /**
-   * Each used slot contains `stamp` plus the number of a document. Slots that were written before the last call of
+   * Each used slot contains `stamp` plus the number of a document. Slots that were written before the last call to
    * `empty` count as free.
    */
   private slots = new Int32Array(512);

@@ -27,7 +27,7 @@ const MAX_RANK = 2 ** 31 - 1;
  */
 const ROOM_BYTES = 60;
 
-/** What takes the lines of a run; see `RunPartitions`. */
+/** Receives the lines of a run; see `RunPartitions`. */
 type RunSink = Pick<RunPartitions, 'size' | 'add' | 'goOn'>;
 
 /**
@@ -52,8 +52,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // `size` grows by the number of lines that a call of `goOn` adds. `size` drops to 0 when a batch ends, but never
-  // during a call of `goOn`.
+  // `size` grows by the number of lines that a call to `goOn` adds. `size` drops to 0 when a batch ends, but never
+  // during a call to `goOn`.
   const sink: RunSink = {
     get size() {
       return batch.size;
@@ -69,7 +69,7 @@ export async function readRunInBatches(
 }
 
 /**
- * Reads a run like `readRunInBatches`, but accepts lines in any order. No query is split between two calls of `handle`.
+ * Reads a run like `readRunInBatches`, but accepts lines in any order. No query is split between two calls to `handle`.
  *
  * @param isJudgedQuery called once per query id; results of other queries are dropped
  */

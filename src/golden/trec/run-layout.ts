@@ -156,7 +156,7 @@ function isReadAlike(text: string, one: RunLayout, other: RunLayout): boolean {
 
 function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
   const readings = [one, other].map((layout) => {
-    const by = layout.separator === 'tabs' ? 'tabs' : 'blanks and tabs';
+    const by = layout.separator === 'tabs' ? 'tabs' : 'spaces and tabs';
     return `separated by ${by}, the document is ${quoted(readOf(text, layout)[1] ?? '')}`;
   });
   return `The line is ambiguous: ${readings.join('; ')}. Write all six columns "${TREC_LINE}" on every line.`;

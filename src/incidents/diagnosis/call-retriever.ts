@@ -9,7 +9,7 @@ import type { LatestMeasurement } from '../../measures/measurements.ts';
 
 /** Maximum time that a diagnosis waits for probes, which run just before an incident opens. */
 export const PROBES_MS = 30_000;
-/** Time between two measurements of the same measure in an open incident. */
+/** Interval between two measurements of the same measure during an open incident. */
 export const CALLS_EVERY_MS = 30 * MINUTE_MS;
 
 /** Returns true if the last measurement, successful or not, was at least half an hour ago. */

@@ -124,7 +124,7 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
         'the judge changed',
         'RecalldJudgeChanged',
         'the judge of live queries changed',
-        'The judge model now grades fixed pairs of a query and a document differently, so judged live scores before and after the change are not comparable.',
+        'The judge model now grades fixed query-document pairs differently, so judged live scores before and after the change are not comparable.',
       ),
     );
   return alerts;

@@ -248,8 +248,8 @@ export async function observeDensity(
 }
 
 /**
- * Returns whether users have asked about new subjects since the drop in coverage, or about the same subjects as before.
- * If the poorly covered queries resemble the baseline, the confidence in a content gap is low.
+ * Returns whether, since the drop in coverage, users have asked about new subjects or about the same subjects as
+ * before. If the poorly covered queries resemble the baseline, the confidence in a content gap is low.
  */
 function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
   switch (details['cause']) {

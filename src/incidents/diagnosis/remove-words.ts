@@ -25,8 +25,8 @@ export function areWordsDue(alerts: readonly Alert[], latest: readonly LatestMea
 }
 
 /**
- * Measures `ignored_ending_ratio`: among golden queries whose results changed, the share that returns the same results
- * without a word near the end. The details contain the counts of `wordEffects`.
+ * Measures `ignored_ending_ratio`: the share of golden queries with changed results for which the retriever returns the
+ * same results if a word near the end is removed. The details contain the counts of `wordEffects`.
  *
  * Records a gap if fewer than four queries changed, or if the retriever fails. Rejects with the reason of `signal`, or
  * with a database error.

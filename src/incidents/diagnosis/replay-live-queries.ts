@@ -28,8 +28,8 @@ const RECENT_MS = HOUR_MS;
 
 /**
  * Returns true if live queries should be replayed for an open incident: a replay can help, and the last replay,
- * successful or not, was at least half an hour ago. Isolation violations have no other cause to find, and while the
- * retriever is down, a replay would only delay the page.
+ * successful or not, was at least half an hour ago. A replay does not help if all alerts are isolation violations,
+ * which have no other cause to find. While the retriever is down, a replay would only delay the page.
  */
 export function isReplayDue(alerts: readonly Alert[], latest: readonly LatestMeasurement[], now: Date): boolean {
   const rules = alerts.map(({ rule }) => rule);

@@ -30,7 +30,7 @@ export function createExplainBudget(clock: Clock) {
       if (after > MAX_EXPLAINED_PER_MINUTE)
         throw new RecalldError(
           'explanations_limited',
-          `At most ${MAX_EXPLAINED_PER_MINUTE} queries may be explained per minute. Wait for the time in Retry-After, or run \`recalld explain\` on the host of the daemon.`,
+          `At most ${MAX_EXPLAINED_PER_MINUTE} queries may be explained per minute. Wait as long as Retry-After requires, or run \`recalld explain\` on the host of the daemon.`,
         );
       spent.set(caller, { since: before.since, queries: after });
     },

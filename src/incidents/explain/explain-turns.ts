@@ -50,7 +50,7 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
   return {
     /**
      * Runs `work` with a retriever that respects the pipeline's concurrency and rate limits. Golden runs and other
-     * explanations of this process share these limits. The concurrency limit also limits how many calls of `work` run
+     * explanations of this process share these limits. The concurrency limit also limits how many calls to `work` run
      * at the same time, so it covers calls to the store and embedder too.
      *
      * @throws RecalldError retriever_busy; the abort reason of `signal`; errors of `work`

@@ -1,4 +1,4 @@
-/** Sends a query to the retriever and the store again, to find out why a document was not returned. */
+/** Sends a query again to the retriever and the store, to find out why a document was not returned. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';

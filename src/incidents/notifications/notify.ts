@@ -30,7 +30,7 @@ export const sendNotificationsJob = defineCronJob({
 });
 
 /**
- * Records due notifications before it sends them, so that they survive a crash of this process. Failures of receivers
+ * Records due notifications before it sends them, so that they survive a crash of this process. Failed notifications
  * are counted (`recalld_notifications_total`) and retried; see `nextAttempt`.
  *
  * @throws AggregateError with all errors other than failures of a receiver; thrown only after every notification was
@@ -179,8 +179,7 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Deletes due notifications about closed incidents, except the last message, because the other messages are no
-     * longer correct.
+     * Deletes due notifications about closed incidents, because they are no longer correct. Keeps the last message.
      */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(

@@ -100,7 +100,7 @@ export async function addSilence(
   if (endsAt <= startsAt) refuse('ends before it starts: choose a later end.');
   if (endsAt <= now) refuse(`would have ended at ${endsAt.toISOString()}: choose a time in the future.`);
   if (endsAt.getTime() - startsAt.getTime() > MAX_LENGTH_MS) refuse('is longer than 90 days: choose an earlier end.');
-  if (reason.trim() === '') refuse('needs a reason: say why you silence the pipeline.');
+  if (reason.trim() === '') refuse('needs a reason: say why you are silencing the pipeline.');
   return db.silences.add({ pipeline, startsAt, endsAt, reason: reason.trim().slice(0, 500) }, actor, now);
 }
 

@@ -4,7 +4,10 @@ import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../../platfor
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/** Measures that are updated every six hours or less often: from a store sample, a density baseline or a golden run. */
+/**
+ * Measures that are updated every six hours or less often, because they come from a store sample, a density baseline or
+ * a golden run.
+ */
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_(foreign|changed)_ratio|returned_absent_ratio|repeat_density';
 

@@ -58,13 +58,13 @@ async function queryVectors(
   if (vectors.length > 0) return vectors;
   throw answer?.kind === 'failed'
     ? new NoValueError('embedder_failed', answer.message)
-    : new NoValueError('no_vectors', 'no live query of the last day has a vector');
+    : new NoValueError('no_vectors', 'no live query from the last day has a vector');
 }
 
 /**
  * Measures `embedding_canary_median` and `embedding_canary_min`: the median and minimum cosine between the canary
  * vectors of the first probe and the current ones. Records a deployment if the identity of the embedder changes, or if
- * its vectors change under the same identity. The first vectors stay the baseline, so the measure does not recover by
+ * its vectors change under the same identity. The first vectors remain the baseline, so the measure does not recover by
  * itself.
  */
 export async function probeEmbedder(

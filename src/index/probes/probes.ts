@@ -1,4 +1,4 @@
-/** State that probes store, and gauges of their results. */
+/** The stored state of probes, and gauges of their results. */
 
 import type { Pool } from 'pg';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';

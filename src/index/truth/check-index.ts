@@ -154,7 +154,7 @@ const LEASE_MS = 5 * MINUTE_MS;
 /**
  * Continues the round of a pipeline, or starts one. Skips phases that the store does not support, and defers the round
  * if the store fails or slows down. A continued round repeats a check only if the process was killed right after the
- * last check of a phase; the tallies then contain both results, so that the share stays correct.
+ * last check of a phase. The tallies then contain both results, so the share remains correct.
  *
  * @returns `busy` if another process is running the round
  * @throws the reason of `signal`, and RecalldError if the manifest cannot be read or the database does not respond

@@ -121,7 +121,7 @@ export function createDocumentsTable(pool: Pool) {
         );
         if (before !== null) {
           // Skips versions whose `updated_at` is in the future or more than a day before the previous reading, because
-          // such a time may state when the document was written, but not when it was ingested.
+          // such a time may be when the document was written rather than when it was ingested.
           await client.query(
             `with new_versions as (
                select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
@@ -165,7 +165,7 @@ export function createDocumentsTable(pool: Pool) {
       return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },
 
-    /** Of the given ids, returns those that should be in the store and those that were deleted after `since`. */
+    /** Returns those of the given ids that should be in the store or that were deleted after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -246,7 +246,7 @@ export function createDocumentsTable(pool: Pool) {
 
     /**
      * Returns up to `limit` documents with a change that was made at or before `until` and has not arrived yet, oldest
-     * change first. `count` is the number of all these documents, regardless of `limit`.
+     * change first. `count` is the total number of such documents, regardless of `limit`.
      */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: number }>(

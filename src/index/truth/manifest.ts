@@ -111,7 +111,7 @@ export async function* readCommand(
     })) as [number | null];
     signal.throwIfAborted();
     if (isTimedOut) throw failed(`did not finish within ${timeoutMs} ms`);
-    // If the output of a failed program were accepted, documents that it has not printed would look deleted.
+    // If the output of a failed program were accepted, documents that it did not print would look deleted.
     if (code !== 0) throw failed(code === null ? 'was terminated by a signal' : `exited with code ${code}`);
   } finally {
     clearTimeout(timer);

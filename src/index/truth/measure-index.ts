@@ -44,7 +44,7 @@ export const dailyIndexMeasures: ReadonlySet<string> = new Set([
   INDEX_LAG,
 ]);
 
-/** For each phase, the measures that have no data while the phase cannot be completed. */
+/** Measures that have no data while a phase cannot be completed, keyed by phase. */
 export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>> = {
   orphaned: [orphaned.measure],
   suspects: [orphaned.measure],

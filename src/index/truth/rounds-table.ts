@@ -81,7 +81,7 @@ const roundColumns = 'pipeline, started_at, phase, position, read_at';
 
 export function createRoundsTable(pool: Pool) {
   return {
-    /** Leases the open round, or starts a new round, until `until`; null if another worker is running the round. */
+    /** Leases the open round, or a new one, until `until`; returns null if another worker is running the round. */
     async lease(pipeline: string, now: Date, until: Date): Promise<Round | null> {
       return queryRow<Round>(
         pool,

@@ -31,7 +31,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     for: '10m',
     keepFiringFor: '1h',
     summary: `${name}: judge unreachable`,
-    description: `While recalld graded live queries of ${name}, the judge, the retriever or the store failed to respond {{ $value | humanize }} times within 3 hours. The queries are retried every hour and expire after a day.`,
+    description: `While recalld was grading live queries of ${name}, the judge, the retriever or the store failed to respond {{ $value | humanize }} times within 3 hours. The queries are retried every hour and expire after a day.`,
   },
   {
     alert: 'RecalldJudgeFailing',

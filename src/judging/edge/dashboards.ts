@@ -142,7 +142,7 @@ function work(): Builder<Panel>[] {
     }),
     graph({
       title: 'Scores sent to the tracing platform',
-      description: 'Requests of all replicas by outcome, per graph interval.',
+      description: 'Requests from all replicas by outcome, per graph interval.',
       unit: 'short',
       min: 0,
       width: 6,

@@ -45,7 +45,7 @@ export function judgePage(data: JudgePageData): PageContent {
       section(
         'judge',
         'How well do these documents answer the query?',
-        { lead: 'Randomly drawn live queries. The order of the documents does not show their rank.' },
+        { lead: 'Randomly drawn live queries. The documents are not shown in rank order.' },
         progress.drawn > 0 &&
           paragraph(
             { kind: 'progress', value: progress.graded, of: progress.drawn, label: 'Queries graded' },
@@ -63,7 +63,7 @@ export function judgePage(data: JudgePageData): PageContent {
       section(
         'grades',
         'Grades',
-        { lead: 'The judge model uses the same definitions of the grades.' },
+        { lead: 'The judge model uses the same grade definitions.' },
         table(
           'Meaning of the grades',
           [...gradeMeanings.entries()],

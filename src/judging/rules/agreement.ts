@@ -24,8 +24,8 @@ export type Agreement = NonNullable<ReturnType<typeof agreementOf>>;
 
 /**
  * Minimum number of sessions for an alert: with fewer sessions, the lower bound may be low because of the small sample,
- * not because of the judge. For a judge with kappa 0.6, the lower bound is below 0.4 in at most 1 of 20 weeks; with
- * half as many sessions, in 1 of 3 weeks.
+ * not because of the judge. For a judge with kappa 0.6, the lower bound is below 0.4 in at most one week in 20. With
+ * half as many sessions, it is below 0.4 in one week in three.
  */
 export const MIN_AGREEMENT_SESSIONS = 40;
 
@@ -43,7 +43,7 @@ export function weightedKappa(pairs: readonly GradedPair[]): number | null {
 
 /**
  * Returns kappa with a 95 % confidence interval. The interval is computed on the scale of Fisher's z: the estimate plus
- * or minus t standard errors. The standard error comes from a jackknife over sessions, and the degrees of freedom from
+ * or minus t standard errors. The standard error comes from a jackknife over sessions. The degrees of freedom come from
  * Kish's effective number of sessions. Fisher's z is approximately normal (quadratic kappa is an intraclass
  * correlation, Fleiss and Cohen 1973). If both graders agree on every pair, adds a pseudo-pair whose grades differ by
  * one, because agreement on a few pairs does not prove that the graders always agree.
@@ -63,7 +63,7 @@ export function agreementOf(pairs: readonly GradedPair[]) {
   const reach = studentTQuantile(1 - TAIL, Math.max(2, effective - 1)) * error;
   const centre = zOf(whole);
   return {
-    /** 1 for identical grades, 0 for agreement by chance, negative for less agreement than by chance. */
+    /** 1 for identical grades, 0 for agreement by chance, negative for less agreement than expected by chance. */
     kappa,
     /** 95 % confidence interval. */
     low: Math.min(kappa, Math.tanh(centre - reach)),

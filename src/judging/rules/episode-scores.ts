@@ -7,7 +7,7 @@ import { RELEVANT_GRADE } from './judged-scores.ts';
 
 /** Scores of one episode. All documents are graded against the user's original text. */
 export interface EpisodeScores {
-  /** True if a retrieval returned a document of grade 2 or 3 among its top k. */
+  /** True if a retrieval returned a document with grade 2 or 3 among its top k. */
   readonly isHit: boolean;
   /** nDCG of the rewritten and of the original text; null if the first retrieval was not rewritten. */
   readonly rewriting: { readonly rewritten: number; readonly original: number } | null;

@@ -14,5 +14,5 @@ export function flaggedSentence(pipeline: string, { graded, flagged }: FlaggedGr
   const counted = `${flagged} of ${graded} model ${graded === 1 ? 'grade' : 'grades'} in the last 7 days`;
   return flagged === 0
     ? `${counted} are flagged.`
-    : `${counted} ${flagged === 1 ? 'is' : 'are'} flagged: the text addresses the model (instructions, claimed grades). List them for a review with GET /v1/judgments?pipeline=${encodeURIComponent(pipeline)}&flagged=true.`;
+    : `${counted} ${flagged === 1 ? 'is' : 'are'} flagged: the text addresses the model (instructions, claimed grades). List them for review with GET /v1/judgments?pipeline=${encodeURIComponent(pipeline)}&flagged=true.`;
 }

@@ -35,9 +35,9 @@ const MIN_SESSIONS = 2;
  *
  * theta(lambda) = Y + lambda (F1 - F2)
  *
- * Y is the weighted mean of human judgments, F1 the weighted mean of model grades over all queries that the model
- * graded, and F2 the same mean over the queries that people graded too. The weights are inverse probabilities. F1 and
- * F2 estimate the same quantity, however biased the model is, so their difference adds no bias to theta and removes
+ * Y is the weighted mean of human judgments. F1 is the weighted mean of model grades over all queries that the model
+ * graded, and F2 is the same mean over the queries that people graded too. The weights are inverse probabilities. F1
+ * and F2 estimate the same quantity, however biased the model is, so their difference adds no bias to theta and removes
  * noise that Y shares with F2. The method is the difference estimator of two-phase sampling (Särndal, Swensson and
  * Wretman, Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda
  * (Angelopoulos, Duchi and Zrnic, PPI++, 2023).
@@ -70,7 +70,7 @@ export function judgedMean(queries: readonly JudgedQuery[]) {
     degreesOfFreedom,
     /**
      * Third moment of the estimate, from the jackknife, divided by the cube of its standard error; 0 if the standard
-     * error is only due to rounding.
+     * error is due only to rounding.
      */
     skewness,
     humanSessions: graded.length,
@@ -230,7 +230,7 @@ function estimateOf({ total, products }: Moments) {
   const lambda = square <= NOTHING ? 0 : Math.min(1, Math.max(0, -product / square));
   return {
     value: humanOnly + lambda * (modelOnly - modelOnBoth),
-    /** Weight of the model difference F1 - F2: 0 uses human judgments alone, 1 the full difference. */
+    /** Weight of the model difference F1 - F2: 0 uses human judgments alone; 1 uses the full difference. */
     lambda,
     humanOnly,
     modelOnly,

@@ -1,4 +1,4 @@
-/** Two Grafana dashboards of one pipeline: one for live traffic, and one for feedback and experiments. */
+/** Two Grafana dashboards for a pipeline: one for live traffic, and one for feedback and experiments. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { experimentPanels } from '../../experiments/edge/panels.ts';
@@ -44,7 +44,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations and unchecked queries per second',
       description:
-        'Live queries per second whose results violate an isolation rule, and those that a rule could not check: the query lacks the segment of the rule, or a document lacks an id or the field of the rule.',
+        'Live queries per second whose results violate an isolation rule, and live queries per second that a rule could not check. A rule cannot check a query if the query lacks the segment of the rule, or if a document lacks an id or the field of the rule.',
       unit: 'reqps',
       min: 0,
       width: 16,
@@ -308,7 +308,7 @@ function withoutData(): Builder<Panel> {
 
 function measured(): Builder<Panel> {
   return graph({
-    title: 'Time since live traffic was measured',
+    title: 'Time since live traffic was last measured',
     description: 'recalld does not export values older than 3 job intervals.',
     unit: 's',
     min: 0,

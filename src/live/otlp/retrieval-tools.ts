@@ -28,7 +28,7 @@ const argumentNames = [
 const resultNames = ['gen_ai.tool.call.result', 'ai.toolCall.result', ...outputNames];
 
 /**
- * Returns a function that finds, among the configured tools, the tool that a span calls.
+ * Returns a function that finds the configured tool that a span calls.
  *
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath
  */

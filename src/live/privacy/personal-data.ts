@@ -184,7 +184,7 @@ export interface PersonalDataParts {
 const REFUSED = '[REDACTED]';
 
 /**
- * Maximum length of a text that is redacted in the main thread, because a hostile text of this length takes 10 ms.
+ * Maximum length of a text that is redacted in the main thread; redacting a hostile text of this length takes 10 ms.
  * Longer texts are redacted in the worker thread.
  */
 const MAX_HERE = 20_000;

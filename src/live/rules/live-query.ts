@@ -7,8 +7,8 @@ import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 const USUAL_K = 10;
 
 /**
- * Returns the number of documents to request when a live query is sent again: top_k or, if it is unknown, the number of
- * documents that the query returned, but at least 10.
+ * Returns the number of documents to request when a live query is sent again: top_k if it is known; otherwise, the
+ * number of documents that the query returned, or 10 if it returned fewer.
  */
 export function depthOf(topK: number | null, returned: number): number {
   return topK ?? Math.max(returned, USUAL_K);
@@ -49,7 +49,7 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
   if (aheadMs > CLOCK_TOLERANCE_MS) {
     return {
       code: 'occurred_in_future',
-      message: `occurred_at is ${Math.round(aheadMs / 1000)} s in the future; correct the clock of the service.`,
+      message: `occurred_at is ${Math.round(aheadMs / 1000)} s in the future; correct the service's clock.`,
     };
   }
   if (-aheadMs > retentionDays * DAY_MS) {
@@ -86,7 +86,7 @@ export function checkEmbedding(embedding: Float32Array | null, dimensions: numbe
   if (dimensions !== null && embedding.length !== dimensions) {
     return {
       code: 'embedding_wrong_dimension',
-      message: `embedding has ${embedding.length} numbers, but vectors of this pipeline have ${dimensions}; set embedding_dimensions of the pipeline if the model has changed.`,
+      message: `embedding has ${embedding.length} numbers, but vectors of this pipeline have ${dimensions}; set the pipeline's embedding_dimensions if the model has changed.`,
     };
   }
   return null;

@@ -86,7 +86,7 @@ export function measureStages(queries: readonly StagedQuery[]) {
       /** Mean number of distinct documents that the stage returns. */
       documents: boundedOf(meanCount(listed)),
       /**
-       * Share of queries for which the stage returns nothing although the previous stage returned documents. For the
+       * Share of queries for which the stage returns nothing even though the previous stage returned documents. For the
        * first stage, this is the share of all queries for which the stage returns nothing.
        */
       emptied: boundedOf(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),

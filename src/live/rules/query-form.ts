@@ -1,6 +1,6 @@
 /** Classifies query texts by how they are written, whatever their topic or language. */
 
-/** Each pattern matches texts that a faulty client sends, and rarely texts that users type. */
+/** Each pattern matches texts that faulty clients send and users rarely type. */
 const malformed: readonly RegExp[] = [
   // Percent escapes of a space, of punctuation, or of a UTF-8 sequence.
   /%(?:20|2[2-9a-f]|3[a-f]|5[b-e]|7[b-d]|c[2-9a-f]%[89ab][0-9a-f]|[de][0-9a-f]%[89ab][0-9a-f])/iu,
@@ -10,7 +10,7 @@ const malformed: readonly RegExp[] = [
   /\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|")/iu,
   // UTF-8 that was decoded as Latin-1 or Windows-1252, characters that could not be decoded, and control characters.
   /[\u00C2\u00C3][\u0080-\u00BF]|\u00E2[\u0080\u20AC]|\uFFFD|(?!\s)\p{Cc}/u,
-  // Placeholders that were not filled in, and values that are not texts.
+  // Placeholders that were not filled in, and printed values that were not strings.
   /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\[object \w+\]|^(?:undefined|null|NaN)$/u,
 ];
 

@@ -7,7 +7,7 @@ import { wilsonInterval } from '../../math/stats/intervals.ts';
 const MIN_LETTERS = 30;
 /** Minimum number of texts with a detected language. */
 const MIN_DETECTED = 30;
-/** How long the share of the usual language must be below one half before another language replaces it. */
+/** How long the share of the usual language must have been below one half before another language replaces it. */
 const MAX_MINORITY_MS = 14 * DAY_MS;
 
 export interface UsualLanguage {
@@ -18,8 +18,8 @@ export interface UsualLanguage {
 
 /**
  * Returns the language of a text in Latin script, or the script of any other text; null if unknown. Returns the usual
- * language if the text may be in it: a few words without verbs and articles often look like a related language, so
- * users who type shorter queries than before would seem to use another language.
+ * language if the text may be in it. A few words without verbs and articles often look like a related language, so
+ * users who start to type shorter queries would otherwise seem to have changed their language.
  *
  * @param usual language or script of most queries; null if unknown
  */
@@ -31,12 +31,12 @@ export function languageOrScript(text: string, usual: string | null): string | n
 }
 
 /**
- * Returns the weighted share of the usual language among texts in that language and in the most frequent other
- * language, with a 95 % confidence interval (Wilson, over Kish's effective sample size). Texts in all other languages
- * are ignored: errors in the detection of short texts spread over many rare languages, whereas users who change their
- * language mostly change to the same new language. At first, the usual language is the most frequent language. Once the
- * share of the usual language has been below one half for two weeks, the language that is most frequent at that time
- * becomes the usual language.
+ * Returns the weighted share of the usual language, with a 95 % confidence interval (Wilson, over Kish's effective
+ * sample size). The share is computed over texts in that language and in the most frequent other language. Texts in all
+ * other languages are ignored: errors in the detection of short texts spread over many rare languages, whereas users
+ * who change their language mostly change to the same new language. At first, the usual language is the most frequent
+ * language. Once the share of the usual language has been below one half for two weeks, the language that is most
+ * frequent at that time becomes the usual language.
  *
  * @returns null if fewer than 30 texts have a detected language
  */

@@ -176,7 +176,7 @@ async function remove<Row extends object>(
 
 /**
  * Removes data derived from queries: baseline queries, examples of topics, and judgments. Also removes the names of
- * topics that had one of the queries as an example, because the words of a name come from the examples; the next search
+ * topics that had one of the queries as an example, because the words of a name come from the examples. The next search
  * for topics names these topics again.
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {

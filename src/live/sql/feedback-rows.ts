@@ -141,7 +141,7 @@ const opinionsOfWindow = `
  *
  * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. The query that an opinion refers
  * to arrived on the same day, one day earlier or one day later. Each of the three days is searched separately, because
- * before PostgreSQL 18, a range of days would scan whole days.
+ * PostgreSQL versions before 18 would scan whole days for a range of days.
  */
 export async function readOpinions(
   pool: Pool,

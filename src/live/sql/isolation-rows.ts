@@ -109,7 +109,7 @@ export interface ViolationFilter {
   readonly pipeline?: string | undefined;
   readonly rule?: string | undefined;
   readonly during?: TimeSpan | undefined;
-  /** Sequence number of the last violation of the previous page. */
+  /** Sequence number of the last violation on the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
 }

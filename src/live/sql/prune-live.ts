@@ -5,7 +5,7 @@ import { eraseLate, forgetErased } from './erase-live.ts';
 /**
  * Drops the partitions of whole days, and deletes rows of pipelines with a shorter retention. Deletes derived data
  * together with its live query, even if judges or shadows are no longer configured. Derived data does not contain the
- * user's id, so an erasure could not find it once the live query is deleted.
+ * user's id, so an erasure could not find it once the live query has been deleted.
  *
  * @param retentionDays retention of every pipeline with stored rows
  */

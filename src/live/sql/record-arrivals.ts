@@ -289,7 +289,7 @@ export async function raiseProbabilities(pool: Pool, samples: readonly LiveSampl
   );
 }
 
-/** Key of a live query or feedback item; unique within the days in which retries are possible. */
+/** Key of a live query or feedback item; unique within the days on which retries are possible. */
 export interface RowKey {
   readonly pipeline: string;
   readonly id: string;
@@ -301,7 +301,7 @@ export function areNew(sent: readonly RowKey[], inserted: readonly RowKey[]): bo
   return sent.map((row) => fresh.delete(keyOf(row)));
 }
 
-/** Joins the parts of a key with a separator that PostgreSQL texts cannot contain. */
+/** Joins the parts of a key with a separator that PostgreSQL text values cannot contain. */
 function keyOf({ pipeline, id }: RowKey): string {
   return `${pipeline}\0${id}`;
 }

@@ -165,8 +165,8 @@ export interface TraceToComplete {
 
 /**
  * Completes the live queries of each trace from the fragments of that trace, and, if the trace has only one query,
- * attaches feedback to that query. Must be called after new data is committed: of two concurrent calls, the later call
- * sees the data of both. Idempotent.
+ * attaches feedback to that query. Must be called after new data has been committed: if two calls run concurrently, the
+ * later call then sees the data of both. Idempotent.
  */
 export async function completeTraces(pool: Pool, traces: readonly TraceToComplete[]): Promise<void> {
   const since = traces.map((trace) => trace.since).reduce((a, b) => (a < b ? a : b), 'infinity');

@@ -68,7 +68,7 @@ const formulas: Readonly<Record<Measure, Formula>> = {
 const MAX_EXPONENT = 1000;
 
 /**
- * Creates an evaluator that scores many rankings by the same metrics (see `createGradeEvaluator`). A ranking must not
+ * Creates an evaluator that scores many rankings with the same metrics (see `createGradeEvaluator`). A ranking must not
  * contain a document twice (`applyDuplicatePolicy`).
  *
  * @param relevanceLevel minimum grade of a relevant document, an integer >= 1
@@ -95,7 +95,7 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
 const UNJUDGED = -1;
 
 /**
- * Creates an evaluator that scores many rankings by the same metrics, in one pass over each ranking and with reused
+ * Creates an evaluator that scores many rankings with the same metrics, in one pass over each ranking and with reused
  * buffers. Each judged document may occur at most once; under this condition, every measure except cg and dcg is within
  * [0, 1]. No value is ever NaN.
  *
@@ -197,7 +197,7 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
 }
 
 /**
- * Scores one ranking by the measures defined at the top of this file. To score many rankings, create one evaluator
+ * Scores one ranking with the measures defined at the top of this file. To score many rankings, create one evaluator
  * instead.
  *
  * @param ranking best first, no document twice

@@ -31,7 +31,7 @@ function codePointOrder(unit: number): number {
 }
 
 /**
- * Orders documents as trec_eval does: by descending score, and documents with equal scores by id, in descending
+ * Orders documents as trec_eval does: by descending score; documents with equal scores are ordered by id, in descending
  * code-point order. The input order does not matter. Scores must be finite.
  */
 export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {

@@ -40,7 +40,7 @@ export function interleave<Item>(steps: readonly (readonly Item[])[]): Item[] {
   return Array.from({ length: longest }, (_, place) => steps.flatMap((one) => one.slice(place, place + 1))).flat();
 }
 
-/** Keeps only the first occurrence of each document. Empty places stay, because they occupy a rank. */
+/** Keeps only the first occurrence of each document. Empty places are kept, because they occupy a rank. */
 function collapse(ranking: Ranking): Ranking {
   const seen = new Set<string>();
   return ranking.filter((id) => {

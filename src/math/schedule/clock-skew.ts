@@ -38,7 +38,7 @@ export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: bool
 
 export function clockTrouble({ seconds }: ClockSkew): string {
   const direction = seconds > 0 ? 'ahead of' : 'behind';
-  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. This machine starts no scheduled work until the clocks agree within a minute; synchronize both machines with NTP.`;
+  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. This machine starts no scheduled work until the clocks agree to within a minute; synchronize both machines with NTP.`;
 }
 
 function inWords(seconds: number): string {

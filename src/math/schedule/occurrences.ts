@@ -12,9 +12,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { firstWhere } from '../stats/distributions.ts';
 
 export interface CronExpression {
-  /** Times of day at which the expression occurs, in seconds since midnight, ascending. */
+  /** Times of day that the expression matches, in seconds since midnight, ascending. */
   readonly times: readonly number[];
-  /** True if the expression occurs again in the hour that repeats when clocks go back. */
+  /** True if the expression matches again in the hour that repeats when clocks go back. */
   readonly goesByElapsedTime: boolean;
   /** @param day calendar day, as a number of days since 1970 */
   readonly isDay: (day: number) => boolean;
@@ -45,7 +45,7 @@ const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
  */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
-/** @returns null for an invalid expression, and for an expression that never occurs, such as one for 30 February */
+/** @returns null for an invalid expression, and for an expression that never matches, such as one for 30 February */
 export function readCronExpression(text: string): CronExpression | null {
   const fields = text.replace(/^ +| +$/g, '').split(/ +/);
   if (fields.length === 5) fields.unshift('0');
@@ -264,7 +264,7 @@ function read({ expression: text }: Cron): CronExpression {
   return known;
 }
 
-/** Returns the parts of a UTC day in which the expression can occur; none if no calendar day matches. */
+/** Returns the parts of a UTC day in which the expression can match; none if no calendar day matches. */
 function stretchesOf(expression: CronExpression, { timezone }: Cron, day: number): readonly Stretch[] {
   // In every zone, the local date is the UTC date or differs from it by one day.
   if (![day - 1, day, day + 1].some((date) => expression.isDay(date))) return [];
@@ -290,7 +290,7 @@ function without(stretches: readonly Stretch[], hole: Stretch): readonly Stretch
   );
 }
 
-/** Returns the first or the last time at which the expression occurs within the stretch; null if there is none. */
+/** Returns the first or the last time within the stretch that matches the expression; null if there is none. */
 function occurrenceWithin(
   { times, isDay }: CronExpression,
   { from, to, offset }: Stretch,

@@ -76,7 +76,9 @@ export function bcaInterval(values: ArrayLike<number>, settings: BootstrapSettin
   return {
     low: endAt(z),
     high: endAt(-z),
-    /** z0: normal quantile of the share of replicates below the mean; a replicate that equals the mean counts half. */
+    /**
+     * z0: normal quantile of the share of replicates below the mean; a replicate that equals the mean counts as half.
+     */
     bias,
     /** a: sum e^3 / (6 (sum e^2)^1.5) over the deviations e from the mean, exact for a mean. */
     acceleration,

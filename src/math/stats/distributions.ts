@@ -49,7 +49,7 @@ function orTiny(value: number): number {
 
 /**
  * ln B(a, b). For a and b >= 10, uses Stirling's series with logarithms of ratios, so that large parameters lose no
- * digits. Smaller parameters are first raised by B(a, b) = B(a + 1, b) (a + b) / a.
+ * digits. Smaller parameters are first raised with the identity B(a, b) = B(a + 1, b) (a + b) / a.
  */
 export function logBeta(a: number, b: number): number {
   let factor = 1;
@@ -170,8 +170,8 @@ export function chiSquareQuantile(p: number, df: number): number {
 }
 
 /**
- * Bisects the interval, at whose high end a condition is true, down to two adjacent doubles or to a relative length of
- * `tolerance`.
+ * Bisects an interval down to two adjacent doubles, or to a relative length of `tolerance`. The condition must be true
+ * at the high end of the interval.
  *
  * @returns the high end, at which the condition is true
  */

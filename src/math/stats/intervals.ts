@@ -116,7 +116,7 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
  *
  * Wilson's interval is symmetric on the logit scale, with half-width h = 2 asinh(z / (2 sqrt(n p (1 - p)))) (Newcombe
  * 1998), so h at one z determines h at another z, without n. At a share of 0 or 1, the interval has only one side, and
- * n follows from the distance between bound and share, which is z^2 / (n + z^2).
+ * n follows from the distance between the bound and the share, which is z^2 / (n + z^2).
  *
  * @param share in [0, 1]
  * @param bounds interval of the share, at level `confidence`

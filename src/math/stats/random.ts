@@ -65,7 +65,10 @@ export function createReservoir<Item>(size: number, seed: number) {
       const place = below(offered);
       if (place < size) kept[place] = item;
     },
-    /** Returns `size` of the offered items, or all if fewer, in random order. All subsets are equally likely. */
+    /**
+     * Returns `size` of the offered items, or all of them if there are fewer, in random order. All subsets are equally
+     * likely.
+     */
     chosen(): Item[] {
       const items = [...kept];
       // Fisher-Yates shuffle, from the end.

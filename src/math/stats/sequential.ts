@@ -3,9 +3,8 @@ import { logBeta, logMean } from './distributions.ts';
 import type { Bounds } from './intervals.ts';
 
 /**
- * E-detector: evidence, accumulated over windows, that the mean of scores rose above a null mean (Shin, Ramdas and
- * Rinaldo, 2022): M_t = (M_{t-1} + 1) e^g. The expected number of windows until a false alert is at least the
- * threshold.
+ * E-detector M_t = (M_{t-1} + 1) e^g: evidence, accumulated over windows, that the mean of scores rose above a null
+ * mean (Shin, Ramdas and Rinaldo, 2022). The expected number of windows until a false alert is at least the threshold.
  */
 export interface DetectorSettings {
   /** Null mean m0 of the session scores, in (0, 1). */

@@ -22,8 +22,8 @@ const QUARTER = 0.25;
  * - If all sizes are equal, as for a hit rate, uses the binomial distribution.
  * - If there are up to 32 sizes that are not all equal, computes all sums of each half of the sizes, and counts the
  *   pairs of these sums (Horowitz and Sahni 1974).
- * - If there are more sizes, all whole multiples of a common unit, as for precision and reciprocal ranks, builds the
- *   distribution of the sum size by size (dynamic programming; Pagano and Tritchler 1983).
+ * - If there are more sizes, all of which are whole multiples of a common unit, as for precision and reciprocal ranks,
+ *   builds the distribution of the sum size by size (dynamic programming; Pagano and Tritchler 1983).
  *
  * @param sizes ascending, each > 0; at least one
  */

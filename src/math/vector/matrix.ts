@@ -31,7 +31,7 @@ export function selectRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
   return { rows: rows.length, columns: matrix.columns, data };
 }
 
-/** Copies the rows to which the items refer, in the order of the items, each of which must have a row. */
+/** Copies the rows that the items refer to, in the order of the items. Each item must have a row. */
 export function selectRowsOf(matrix: Matrix, items: readonly { readonly row: number | null }[]): Matrix {
   const rows = items.map(({ row }) => row ?? 0);
   return selectRows(matrix, rows);

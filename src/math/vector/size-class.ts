@@ -1,5 +1,5 @@
 /**
- * Width of the hysteresis, as a share of the count at the boundary between two classes: the class changes only when the
+ * Width of the hysteresis, as a share of the count at the boundary between two classes. The class changes only when the
  * count is past the boundary by more than this share.
  */
 const BAND = 0.25;
@@ -17,7 +17,7 @@ export function sizeClass(count: number): string {
   return String(size);
 }
 
-/** Returns the range of counts of a size class as text: `about 16 to 64`. */
+/** Formats the range of counts that a size class covers: `about 16 to 64`. */
 export function sizeClassText(size: string): string {
   if (size === 'empty') return 'none';
   const [minimum, next] = [4 ** Number(size), 4 ** (Number(size) + 1)];

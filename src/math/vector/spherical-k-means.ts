@@ -119,9 +119,10 @@ const BLOCK = 64;
 
 /**
  * Lloyd's algorithm on directions (each row is treated as if it had length 1). Repeats `iterations` times: assign each
- * row to its nearest centroid (ties to the lowest index), then move each centroid to the direction of the mean of its
- * rows (a centroid without rows stays). Finally, assigns each row once more. Ends early if no row moves, which does not
- * change the result. A row that is zero or not finite moves no centroid and has the label 0.
+ * row to its nearest centroid (if there is a tie, to the one with the lowest index), then move each centroid to the
+ * direction of the mean of its rows (a centroid without rows does not move). Finally, assigns each row once more. Ends
+ * early if no row moves, which does not change the result. A row that is zero or not finite moves no centroid and has
+ * the label 0.
  *
  * @param start row-major centroids of length 1
  */

@@ -12,7 +12,7 @@ import { measureTable } from '../rules/measure-table.ts';
  */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 
-/** Returns the panel of a number of queries, sessions or the like. */
+/** Returns a panel for a count, such as a number of queries or sessions. */
 export const countPanel = (metric: string, title: string) => ({ metric, title, unit: 'short', min: 0 }) as const;
 
 /** Grafana unit names. */

@@ -95,8 +95,8 @@ const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
  * Learns the normal range from earlier values: their median, plus and minus the number of standard deviations that the
- * budget for false alerts requires. Excludes values whose window overlaps the newest window, values during an incident,
- * and values that were measured against another pinned run. Once there are enough values since the latest deployment,
+ * budget for false alerts requires. Excludes values whose window overlaps the newest window, values measured during an
+ * incident, and values measured against another pinned run. Once there are enough values since the latest deployment,
  * older values are ignored.
  *
  * @param earlier values of the same series, oldest first

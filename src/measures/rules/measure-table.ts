@@ -1,5 +1,5 @@
 /**
- * The table of all measures stored over time: name, direction, interval, gauge. Sentences, thresholds, the metric
+ * The table of all measures stored over time: name, direction, interval and gauge. Sentences, thresholds, the metric
  * catalog, the export and the pages are derived from this table. A new measure needs a row here and the code that
  * measures it. Golden scores are not in the table; their keys are those of `math/ir`.
  */

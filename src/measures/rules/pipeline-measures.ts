@@ -60,7 +60,7 @@ export const pipelineMeasures = {
   ignored_ending_ratio: {
     title: 'Ignored ends of queries',
     subject: 'the share of golden queries whose ending the retriever ignores',
-    note: 'Among golden queries whose results changed, the share that returns the same results without a word near the end. Measured only during incidents.',
+    note: 'Among golden queries whose results changed, the share that returns the same results if a word near the end is removed. Measured only during incidents.',
     scale: 'share',
     every: 'incident',
   },

@@ -1,4 +1,4 @@
-/** Rows of the measure table for live traffic: queries, feedback, density. */
+/** Rows of the measure table for live traffic: queries, feedback and density. */
 import type { Measure } from './measure-row.ts';
 
 const bySegment = { labels: ['pipeline', 'segment'], bounds: true } as const;
@@ -47,8 +47,8 @@ export const trafficMeasures = {
   },
   live_replay_overlap: {
     title: 'Replayed live queries',
-    subject: 'the overlap of live results with those of a replay',
-    note: 'Mean rank-biased overlap of the results that users got in the last hour with the results of the same queries when replayed. Measured only during incidents.',
+    subject: 'the overlap of live and replayed results',
+    note: 'Mean rank-biased overlap between the results that users got in the last hour and the results of replaying the same queries. Measured only during incidents.',
     scale: 'score',
     every: 'incident',
   },

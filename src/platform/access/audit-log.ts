@@ -80,7 +80,7 @@ export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
     /**
      * Returns entries, newest first. A caller that is limited to certain pipelines also gets entries about golden sets
-     * that only those pipelines use, although these entries name no pipeline.
+     * that only those pipelines use, even though these entries name no pipeline.
      */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(

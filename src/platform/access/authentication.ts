@@ -166,8 +166,8 @@ function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
 }
 
 /**
- * Returns the pipelines to which the API key of a request for metrics is limited; null if it is not limited, or if no
- * API key was sent and metrics need no key.
+ * Returns the pipelines to which the API key of a metrics request is limited. Returns null if the key is not limited,
+ * or if no API key was sent and metrics need no key.
  *
  * @throws RecalldError key_missing, key_invalid, key_lacks_scope, attempts_limited
  */

@@ -44,7 +44,7 @@ export const oidcSchema = z
     client_id: textSchema.describe('Client id of recalld at the provider.'),
     client_secret: textSchema.describe('Client secret of recalld at the provider.').meta({ secret: 'all' }),
     scopes: z
-      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: 'must be a scope name without blanks' }))
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: 'must be a scope name without spaces' }))
       .min(1)
       .max(20)
       .default(['openid', 'profile', 'email'])

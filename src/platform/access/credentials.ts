@@ -184,8 +184,8 @@ export function createCheck<Found>(
   const asking = new Map<string, Promise<Found | null>>();
 
   const askOnce = async (hash: string, text: string, address: string): Promise<Found | null> => {
-    // A credential that was valid when it was last checked is looked up even if its sender's address is blocked, so
-    // that wrong keys from that address cannot lock out the holder of a valid key.
+    // A credential that was valid when it was last checked is looked up even if its sender's address is blocked. Wrong
+    // keys from that address therefore cannot lock out the holder of a valid key.
     const giveBack = good.has(hash) ? null : attempts.begin(address);
     let isWrong = false;
     try {

@@ -37,6 +37,6 @@ export function assertHasRole({ name, groups }: Omit<User, 'id'>, roles: Roles, 
       : `${source} contains ${groups.slice(0, MAX_LISTED).join(', ')}${more}, but no group that grants a role`;
   throw new RecalldError(
     'role_missing',
-    `You are signed in as ${name}, but may not use recalld: ${listed}. Ask the administrator of recalld to add you to a group that grants a role, or to add one of your groups to the config.`,
+    `You are signed in as ${name}, but may not use recalld: ${listed}. Ask your recalld administrator to add you to a group that grants a role, or to add one of your groups to the config.`,
   );
 }

@@ -52,7 +52,7 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
           [oidc.customFetch]: fetch,
           timeout: config.timeout_ms / 1000,
           execute: [
-            // Signatures are checked although the token comes directly from the provider.
+            // Signatures are checked even though the token comes directly from the provider.
             oidc.enableNonRepudiationChecks,
             ...(issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : []),
           ],

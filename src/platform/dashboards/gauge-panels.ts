@@ -33,8 +33,8 @@ export interface GaugeGraph {
   /** Labels that do not divide the graph into series, such as a constant label. */
   readonly without?: readonly string[];
   /**
-   * True if bounds are drawn as lines: the panel may have several series, and a band would join bounds of different
-   * series.
+   * True if bounds are drawn as lines, because the panel may have several series, and a band would join bounds of
+   * different series.
    */
   readonly hasBoundLines?: true;
   /** Label values to match, in addition to the chosen pipeline and segment. */

@@ -8,7 +8,7 @@ const HIGH = '95 % upper bound';
 
 const hidden = { id: 'custom.hideFrom', value: { legend: true, tooltip: false, viz: false } };
 
-/** Fills the area between the upper and the lower bound, without lines. */
+/** Fills the area between the upper and lower bounds, without lines. */
 export const bandStyle: readonly { readonly name: string; readonly properties: DynamicConfigValue[] }[] = [
   { name: LOW, properties: [{ id: 'custom.lineWidth', value: 0 }, hidden] },
   {
@@ -74,8 +74,8 @@ export const axisEnds: Readonly<Record<string, number>> = {
 };
 
 /**
- * A value with its bounds. Each expression must return one series, because Grafana finds the two edges of the band by
- * series name.
+ * Returns the queries for a value and its bounds. Each expression must return one series, because Grafana finds the two
+ * edges of the band by series name.
  */
 export function withBand(value: PromQuery, low: string, high: string): PromQuery[] {
   return [value, { expr: low, legend: LOW }, { expr: high, legend: HIGH }];

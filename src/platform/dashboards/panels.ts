@@ -59,7 +59,7 @@ export const verdictColors = valueTexts({
   regression: { color: 'red', index: 7 },
 });
 
-/** Colors of the severities of alerts. */
+/** Colors of alert severities. */
 export const severityColors = valueTexts({
   critical: { color: 'red', index: 0 },
   warning: { color: 'yellow', index: 1 },
@@ -136,7 +136,10 @@ export function graph(
     readonly isStacked?: boolean;
     /** True if the series are outcomes, such as `ok` and `error`, whose colors depend on their meaning. */
     readonly hasOutcomes?: boolean;
-    /** True to show the legend as a table beside the graph, for many series; the highest latest value comes first. */
+    /**
+     * True to show the legend as a table beside the graph, which suits many series; the series with the highest latest
+     * value comes first.
+     */
     readonly hasSideLegend?: boolean;
     /** True if the axis is logarithmic, which suits values that span several powers of ten. */
     readonly isLog?: boolean;
@@ -214,7 +217,7 @@ export interface Column {
   readonly name: string;
   /** Width in pixels; columns without a width share the rest. */
   readonly width?: number;
-  /** True if a long text continues on the next line. */
+  /** True if long text wraps to the next line. */
   readonly isWrapped?: true;
   readonly unit?: string;
   readonly mappings?: readonly ValueMapping[];

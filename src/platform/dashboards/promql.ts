@@ -1,5 +1,5 @@
 /**
- * PromQL for panels. Every expression filters by the chosen job, instances, pipelines and golden sets. The compiler
+ * PromQL for panels. Every expression filters by the selected job, instances, pipelines and golden sets. The compiler
  * checks metric and label names against the metric catalog.
  */
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
@@ -62,10 +62,10 @@ export function sql(text: string): Builder<SqlQuery> {
   };
 }
 
-/** A dashboard shows one deployment at a time: the deployment with the chosen group labels. */
+/** A dashboard shows one deployment at a time: the one with the selected group labels. */
 export type DashboardSettings = Pick<RuleSettings, 'runbookBaseUrl' | 'consoleBaseUrl' | 'groupLabels'>;
 
-/** A label value, or a pattern that it must match. */
+/** A label value, or a pattern that the value must match. */
 type Wanted = string | { readonly like: string };
 
 /** Conditions, keyed by label; undefined matches any value. */
@@ -73,7 +73,7 @@ type Conditions = Readonly<Record<string, Wanted | undefined>>;
 
 type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Wanted };
 
-/** Labels by which panels filter, using the dashboard's variables. */
+/** Labels that panels filter by, using the dashboard's variables. */
 const chosenLabels = ['pipeline', 'golden_set'] as const;
 
 /** Returns an expression with one series for all replicas, because all replicas export equal values. */
@@ -107,7 +107,7 @@ function overReplicas(
 /** Returns an expression for the rate per second, summed over all replicas. */
 export const rateBy = overReplicas('sum', 'rate');
 
-/** Returns an expression for the increase since the previous point of the graph, summed over all replicas. */
+/** Returns an expression for the increase since the previous point on the graph, summed over all replicas. */
 export const increaseBy = overReplicas('sum', 'increase');
 
 /** Like `increaseBy`, for a counter that is stored in the database. Every replica exports the same value. */

@@ -91,7 +91,7 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // Pipes and terminals are written directly, without a temporary file; `writeText` refuses a folder, and also
+        // Pipes and terminals are written to directly, without a temporary file; `writeText` refuses a folder, and also
         // refuses an existing file unless `replace` is set.
         await writeText(path, text, replace);
         continue;

@@ -73,8 +73,8 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
   });
 
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Fastify opens a second server for the name localhost; a connection to that server first becomes known here, with
-    // its first request.
+    // Fastify opens a second server for the name localhost; a connection to that server is first seen here, with its
+    // first request.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
       // Sends no more responses to a client that does not read them.

@@ -11,7 +11,7 @@ export function refuse(context: z.core.$RefinementCtx, code: RejectionCode, mess
   context.addIssue({ code: 'custom', message, params: { rejection: code }, input: undefined });
 }
 
-// Texts may contain tab, line feed and carriage return, but no other control characters.
+// Strings may contain tabs, line feeds and carriage returns, but no other control characters.
 const controlInText = /(?![\t\n\r])\p{Cc}/u;
 const controlInId = /\p{Cc}/u;
 
@@ -53,7 +53,7 @@ export function isShortText(value: unknown): value is string {
   return isText(value) && value.length <= MAX_SHORT_TEXT;
 }
 
-/** True if a text has no control characters and no lone surrogates. */
+/** True if a string has no control characters and no lone surrogates. */
 function isClean(value: string, mayHaveLines: boolean): boolean {
   let hasSurrogate = false;
   for (let i = 0; i < value.length; i++) {
@@ -81,7 +81,7 @@ function shortTexts(maxKeys: number, maxValue: number) {
     .refine((texts) => Object.keys(texts).length <= maxKeys, { error: `has more than ${maxKeys} keys` });
 }
 
-/** Up to 16 keys with short texts; a key with a null value is omitted. */
+/** Up to 16 keys with short strings; a key with a null value is omitted. */
 export const segmentsSchema = shortTexts(MAX_SEGMENTS, MAX_SEGMENT_VALUE).transform(
   (segments): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(segments).flatMap(([key, value]) => (value === null ? [] : [[key, value]]))),
@@ -97,10 +97,10 @@ export function areSegments(value: unknown): value is Readonly<Record<string, st
 
 /** Maximum number of metadata fields of a retrieved document. */
 export const MAX_DOCUMENT_FIELDS = 8;
-/** Maximum length of the value of a metadata field. */
+/** Maximum length of a metadata field's value. */
 export const MAX_FIELD_VALUE = 128;
 
-/** Up to 8 keys with short texts; a key whose value is null does not count as a field. */
+/** Up to 8 keys with short strings; a key whose value is null does not count as a field. */
 export const documentFieldsSchema = shortTexts(MAX_DOCUMENT_FIELDS, MAX_FIELD_VALUE);
 
 /**

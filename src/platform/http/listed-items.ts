@@ -7,7 +7,7 @@ import { parseJson } from './request-bodies.ts';
 /** Maximum length of one item in characters; parsing a longer item would block the event loop for too long. */
 const MAX_ITEM = 4 * 1024 * 1024;
 
-/** Splits the list in `{"key": [...]}` into item texts while the body is read. */
+/** Splits the list in `{"key": [...]}` into the text of each item while the body is being read. */
 class ListSplitter {
   private readonly key: string;
   private text = '';

@@ -59,14 +59,14 @@ export type Unready = z.infer<typeof named>[number];
 export interface Readiness {
   /** Problems that make the daemon not ready. */
   readonly notReady: readonly Unready[];
-  /** Problems that affect only some functions of the daemon, which remains ready. */
+  /** Problems that affect only some of the daemon's functions, so that the daemon remains ready. */
   readonly degraded: readonly Unready[];
 }
 
 export interface Operations {
   readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
   /**
-   * Returns the pipelines to which the API key of a request is limited; null for a request that may read everything.
+   * Returns the pipelines to which a request's API key is limited; null for a request that may read everything.
    */
   readonly limitOf: (request: FastifyRequest) => Promise<readonly string[] | null>;
   readonly readiness: () => Promise<Readiness>;
@@ -74,14 +74,14 @@ export interface Operations {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Cached results of `routeOf`. */
+    /** Cached result of `routeOf`. */
     route?: string;
   }
 }
 
 /**
- * Returns the path of the route, or an empty string if no route matches. The path is cached, because Fastify allocates
- * an object for each access.
+ * Returns the route's path, or an empty string if no route matches. The path is cached, because Fastify allocates an
+ * object for each access.
  */
 export function routeOf(request: FastifyRequest): string {
   request.route ??= request.routeOptions.url ?? '';

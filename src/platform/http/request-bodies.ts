@@ -102,7 +102,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
     request.heldBytes = own;
   };
 
-  // The unread rest of a body is drained, so that the sender reads the response. If the rest is long, the connection is
+  // The unread part of a body is drained, so that the sender reads the response. If the rest is long, the connection is
   // closed instead, because a body in pieces of one byte takes a second per megabyte to drain.
   const giveBack = (request: FastifyRequest): void => {
     const own = request.heldBytes;
@@ -228,7 +228,7 @@ function tooLarge(limit: number, when: string): RecalldError {
   return new RecalldError('body_too_large', `The body has more than ${limit} bytes${when}; send smaller batches.`);
 }
 
-/** Maximum body size, which is enough for a thousand queries that each have a vector of 1,536 numbers, as JSON text. */
+/** Maximum body size, enough for the JSON text of a thousand queries, each with a vector of 1,536 numbers. */
 const LIMIT_BYTES = 32 * 1024 * 1024;
 
 /** Size above which a body is parsed in a worker thread; parsing 1 MB of numbers takes about 10 ms. */
@@ -287,7 +287,7 @@ function parsed(pieces: readonly Buffer[]): unknown {
 }
 
 /**
- * Error for a body that is not UTF-8. If the body were read as UTF-8, its ids and texts would be stored incorrectly.
+ * Error for a body that is not UTF-8. If the body were read as UTF-8, its ids and strings would be stored incorrectly.
  */
 export function notUtf8(): RecalldError {
   return unreadable(

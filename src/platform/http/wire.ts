@@ -13,8 +13,7 @@ import type { PipelineAccess } from '../access/pipeline-access.ts';
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
 /**
- * The type that the program uses for a value of the type `Wire`: names are in camelCase, and times may be `Date`
- * objects.
+ * The program's type for a value of type `Wire`: names are in camelCase, and times may be `Date` objects.
  */
 type Inside<Wire> = Wire extends string
   ? string extends Wire
@@ -33,7 +32,7 @@ type Inside<Wire> = Wire extends string
  * ISO 8601, and a number that is not finite becomes null. Properties that the schema does not name are omitted. Keys of
  * a record or a map are data and stay unchanged.
  *
- * @throws TypeError if a value is an object but its schema describes neither an object nor a list nor a record
+ * @throws TypeError if a value is an object but its schema describes neither an object, a list nor a record
  */
 export function toWire<Schema extends z.ZodType>(schema: Schema, value: Inside<z.output<Schema>>): z.output<Schema> {
   return wireOf(schema, value) as z.output<Schema>;
@@ -132,7 +131,7 @@ export function setRetryAfter(
   reply.header('retry-after', isOften ? WINDOW_SECONDS : seconds);
 }
 
-/** A problem with the HTTP request itself: an unknown path, a wrong method, a body that is not JSON. */
+/** A problem with the HTTP request itself: an unknown path, a wrong method, or a body that is not JSON. */
 export function plainProblem(status: number, detail: string): Problem {
   const title = status === 404 ? 'Not found' : status < 500 ? 'Bad request' : 'Internal error';
   return { type: 'about:blank', title, status, code: status < 500 ? 'bad_request' : 'internal', detail };

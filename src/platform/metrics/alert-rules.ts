@@ -23,7 +23,7 @@ export interface AlertRule {
   readonly alert: string;
   readonly severity: AlertSeverity;
   readonly expr: Expression;
-  /** Time for which the condition must be true before the alert fires, such as `5m`. */
+  /** Time, such as `5m`, for which the condition must be true before the alert fires. */
   readonly for?: string;
   /**
    * Time for which the alert keeps firing after the condition was last true, to avoid flapping. The default is the time
@@ -79,7 +79,7 @@ export interface RuleSettings {
 
 type LinkSettings = Pick<RuleSettings, 'runbookBaseUrl' | 'consoleBaseUrl'>;
 
-/** Returns the URL of a runbook, which the console serves too; null if neither URL is known. */
+/** Returns the URL of a runbook, which the console also serves; null if neither URL is known. */
 export function runbookUrl({ runbookBaseUrl, consoleBaseUrl }: LinkSettings, alert: string): string | null {
   if (runbookBaseUrl !== null) return `${withoutSlash(runbookBaseUrl)}/${alert}.md`;
   return consoleBaseUrl === null ? null : `${withoutSlash(consoleBaseUrl)}/runbooks/${alert}`;
@@ -181,8 +181,8 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
 }
 
 /**
- * Maximum of a gauge over all replicas, which export equal values. `ago`: how long before the evaluation the gauge is
- * read.
+ * Maximum of a gauge over all replicas, which export equal values. `ago`: the gauge is read this long before the
+ * evaluation.
  */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],
@@ -194,7 +194,7 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return `max by (${labels.join(', ')}) (${selector(name, matchers)}${offset})`;
 }
 
-/** Increase over all replicas within a window such as `1h`. `ago`: how long before the evaluation the window ends. */
+/** Increase over all replicas within a window such as `1h`. `ago`: the window ends this long before the evaluation. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -217,7 +217,7 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
 }
 
 /**
- * Observations per second in a histogram, over all replicas: all observations, or only those up to the limit of a
+ * Rate of histogram observations per second, over all replicas: all observations, or only those up to the limit of a
  * bucket.
  */
 export function observedBy<Name extends MetricsOfType<'histogram'>>(

@@ -27,8 +27,8 @@ import { measureMetrics } from '../../measures/metrics.ts';
 import { boundedGauges, counter, histogram, type MetricDefinition, processGauge, storedGauge } from './definition.ts';
 
 /**
- * For each metric, the labels that allow only certain values, with the allowed values. A rule that matches any other
- * value does not compile. A label that is not listed, such as a pipeline name, accepts any text.
+ * For each metric, the labels that allow only certain values, and these values. A rule that matches any other value
+ * does not compile. A label that is not listed, such as a pipeline name, accepts any text.
  */
 export const labelValues = {
   recalld_golden_queries: { outcome: queryOutcomes },
@@ -156,7 +156,7 @@ export const metricCatalogue = {
     'pipeline',
   ]),
   recalld_query_latency_seconds: histogram(
-    'Retrieval latency of live queries, as reported by the RAG service; `metrics.latency_buckets` sets other buckets.',
+    'Retrieval latency of live queries, as reported by the RAG service; `metrics.latency_buckets` sets the buckets.',
     ['pipeline'],
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   ),
@@ -190,7 +190,7 @@ export const metricCatalogue = {
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
-        'Share of positive feedback among positive and negative feedback in the trailing window (live.window); only the latest feedback per user and query counts. Absent below 10 feedback items. Measured every 5 minutes.',
+        'Share of positive feedback among positive and negative feedback in the trailing window (live.window); only the latest feedback per user and query counts. Absent if there are fewer than 10 feedback items. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
     "Wilson's method",
@@ -241,7 +241,7 @@ export const metricCatalogue = {
   ),
   recalld_clock_skew_seconds: {
     ...processGauge(
-      'Seconds by which the clock of this process is ahead of the clock of the database; negative if the clock is behind.',
+      'Seconds by which the clock of this process is ahead of the database clock; negative if the clock is behind.',
       [],
     ),
     isShared: true,

@@ -34,7 +34,7 @@ export interface KeptGauges {
 
 /** Stored gauges at a point in time. No series occurs in both `current` and `kept`. */
 export interface StoredGauges {
-  /** Serialized each time. If two samples have the same name and labels, the later sample wins. */
+  /** Serialized each time. If two samples have the same name and labels, the later one wins. */
   readonly current: readonly GaugeSample[];
   /** Gauges that are serialized once. As in `current`, values that are too old to trust are omitted. */
   readonly kept: readonly KeptGauges[];

@@ -261,7 +261,7 @@ function registerCatalogue(
 }
 
 /**
- * Exports a counter as 0, with each value of the label that allows only certain values. In PromQL, `increase` is 0 for a
+ * Exports a counter as 0 for each value of the label that has a fixed set of values. In PromQL, `increase` is 0 for a
  * counter that appears with its first event, so an alert would miss that event.
  *
  * @param labels all other labels
@@ -280,7 +280,7 @@ export function startAtZero<Name extends MetricsOfType<'counter'>>(
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Measures, ten times a second, how late a timer fires. Other work waits equally long. Each delay is recorded once, no
+ * Measures, ten times a second, how late a timer fires. Other work waits just as long. Each delay is recorded once, no
  * matter how long it is. Does not keep the process alive.
  *
  * @param record called with each delay, in seconds

@@ -203,7 +203,7 @@ export function textAt(value: unknown, name: string | undefined): string | null 
   return name === undefined ? null : textOf(fieldAt(value, name));
 }
 
-/** Returns the value of a finite number or of a numeric string; null for anything else. */
+/** Returns the numeric value of a finite number or a numeric string; null for anything else. */
 export function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;

@@ -44,9 +44,9 @@ const BACKOFF_MS = 200;
 const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
- * Sends a request. Retries failed connections, 429 and 5xx after a back-off that has full jitter and honors
- * Retry-After. Does not retry responses that a retry would not change. Does not retry timeouts, so that a hanging
- * service costs only one timeout. Rejects with `signal.reason` as soon as the signal aborts.
+ * Sends a request. Retries failed connections, and responses with 429 or 5xx, after a back-off that has full jitter and
+ * honors Retry-After. Does not retry responses that a retry would not change. Does not retry timeouts, so that a
+ * hanging service costs only one timeout. Rejects with `signal.reason` as soon as the signal aborts.
  *
  * @returns the result with the latency of the last attempt
  */

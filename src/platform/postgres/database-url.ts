@@ -28,8 +28,8 @@ const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and password as %23,
 export function problemOfDatabaseUrl(text: string): string | null {
   const { authority, path, query } = partsOf(text);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // The password probably contains an unescaped character that ends the authority of the URL early. A piece of the
-  // login would then be parsed as the host.
+  // The password probably contains an unescaped character that ends the authority of the URL early. Part of the
+  // credentials would then be parsed as the host.
   const isCut = text.includes('#') || path.includes('@') || [...query.keys()].some((name) => name.includes('@'));
   if (isCut) return `is not a valid URL; ${ENCODING_ADVICE}`;
   if (host.includes(',') || query.get('host')?.includes(',') === true) {
@@ -83,7 +83,9 @@ function withoutTls(text: string): string {
 
 export interface DatabaseRoute {
   readonly connection: PoolConfig;
-  /** Fallback connection: `prefer` falls back to no TLS, `allow` falls back to TLS; null if there is no fallback. */
+  /**
+   * Fallback connection: `prefer` falls back to no TLS, and `allow` falls back to TLS; null if there is no fallback.
+   */
   readonly fallback: PoolConfig | null;
 }
 
@@ -147,7 +149,7 @@ function tlsOf(mode: SslMode, query: URLSearchParams, field: string): tls.Connec
   };
 }
 
-/** Paths at which common systems store trusted certificates. */
+/** Paths where common systems store trusted certificates. */
 const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -188,7 +190,8 @@ const TIMEOUT_MS = 5000;
 
 /**
  * Returns the connection for a URL. If the URL allows connections both with and without TLS, tries them in order of
- * preference, and returns the first that works; if neither works, returns the connection with the more specific error.
+ * preference, and returns the first one that works; if neither works, returns the connection with the more specific
+ * error.
  *
  * @throws RecalldError like readDatabaseUrl
  */

@@ -72,7 +72,7 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
 
 /**
  * Limits on waiting for a table lock: wait per attempt, number of attempts, and pause between attempts. While an
- * attempt waits, other sessions that use the table wait too.
+ * attempt waits, other sessions that use the table also wait.
  */
 export interface MigrationPatience {
   readonly lockMs: number;

@@ -56,9 +56,9 @@ interface PoolSettings {
 
 /**
  * Creates a pool that survives broken connections: a running query fails, a broken idle connection is logged, and the
- * next query opens a new connection. Every query has a timeout on the server, and another timeout in the client in case
- * the server does not respond, so that a stuck database causes an error instead of a hang. A process that freezes
- * within a transaction loses the transaction and its locks, so that other processes can continue.
+ * next query opens a new connection. Every query has a timeout on the server and, in case the server does not respond,
+ * another in the client. A stuck database therefore causes an error instead of a hang. A process that freezes within a
+ * transaction loses the transaction and its locks, so that other processes can continue.
  */
 export function createPool(settings: PoolSettings): Pool {
   const { connection, size, logger, name = 'recalld', queryLimitMs = 60_000, idleLimitMs = 15_000 } = settings;

@@ -54,7 +54,7 @@ type RowOf<C extends Columns> = { readonly [K in keyof C]: ValueTypes[C[K]] };
 /**
  * Inserts all rows with one statement; sends nothing if there are no rows.
  *
- * @param rest SQL with which the statement ends, such as `on conflict do nothing`
+ * @param rest SQL at the end of the statement, such as `on conflict do nothing`
  * @returns the number of inserted or updated rows
  */
 export async function insertRows<const C extends Columns>(

@@ -19,7 +19,8 @@ const ROUNDS = 3;
 
 /**
  * Resolves if each session keeps one server process, including behind a pooler in session mode. In other pooler modes,
- * named statements, LISTEN and session parameters are lost or affect other clients, so this check uses none of them.
+ * named prepared statements, LISTEN and session parameters are lost or affect other clients, so this check uses none of
+ * them.
  *
  * @throws RecalldError database_unreachable if the database does not respond, or if a pooler has no second session;
  * pooler_unsuitable if a session does not keep its own server process
@@ -31,7 +32,7 @@ export async function assertSessions(
   const settings = { ...connection, query_timeout: TIMEOUT_MS };
   try {
     return await withClient<SessionKind>(settings, async (first) => {
-      // A pooler reports an invented process id at the start of a session.
+      // At the start of a session, a pooler reports a made-up process id.
       if ((await processOf(first)) === (first as { processID?: unknown }).processID) return 'direct';
       return withClient<SessionKind>(settings, async (second) => {
         for (let round = 0; round < ROUNDS; round += 1)
@@ -92,7 +93,7 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
   if (other !== undefined) {
     throw new RecalldError(
       'search_path_wrong',
-      `The tables of recalld are in the schema ${other}, which the search_path of the role ${role} (${path}) does not contain; run ${set(other)}, or correct the \`options\` parameter in storage.url. A second deployment needs a separate database.`,
+      `recalld's tables are in the schema ${other}, which the search_path of the role ${role} (${path}) does not contain; run ${set(other)}, or correct the \`options\` parameter in storage.url. A second deployment needs a separate database.`,
     );
   }
   if (current === null) {

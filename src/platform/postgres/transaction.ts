@@ -76,7 +76,7 @@ type LockName =
 /**
  * Waits for an advisory lock and holds it until the transaction ends.
  *
- * @param of texts that distinguish locks with the same name, such as a pipeline or a golden set
+ * @param of strings that distinguish locks with the same name, such as a pipeline or a golden set
  */
 export async function lockInTransaction(client: PoolClient, name: LockName, ...of: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [

@@ -1,4 +1,4 @@
-/** Encodes and decodes values for PostgreSQL: columns with many rows, vectors, text. */
+/** Encodes and decodes values for PostgreSQL: columns with many rows, vectors, and text. */
 import { DAY_MS } from '../../core/time.ts';
 
 /**
@@ -40,7 +40,7 @@ export function binaryArray(type: ElementType, values: readonly Element[]): Buff
   bytes.writeInt32BE(values.length, 12);
   bytes.writeInt32BE(1, 16);
   let end = HEAD_BYTES;
-  // Loops by index, because an iterator allocates an object for each value.
+  // Iterates by index, because an iterator allocates an object for each value.
   for (let index = 0; index < values.length; index++) {
     const value = values[index] ?? null;
     const length = value === null ? NULL_LENGTH : writeElement(bytes, end + 4, type, value);
@@ -90,7 +90,7 @@ export function wellFormed(text: string): string {
 
 /**
  * Vectors are stored as float32 and computed numbers as float64, both little-endian. Every machine that Node.js
- * supports is little-endian too.
+ * supports is also little-endian.
  */
 export function bytesOfVector(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);

@@ -91,13 +91,13 @@ const SCHEMA = 'bullmq';
 
 /**
  * Number of workers that may be lost while running a job before the job fails permanently. Workers lost in a restart
- * count too. The number is limited, because the job itself may crash its workers.
+ * also count. The number is limited, because the job itself may crash its workers.
  */
 const MAX_LOST_WORKERS = 10;
 
 /**
  * The store notifies an idle worker about new jobs. The worker also polls, in case a notification is lost. The worker
- * polls rarely, because at BullMQ's default interval of 5 s, most queries of an idle daemon would be polls. If the
+ * polls rarely, because with BullMQ's default interval of 5 s, most of an idle daemon's queries would be polls. If the
  * store is Redis, BullMQ limits the interval to 10 s.
  */
 const IDLE_SECONDS = { redis: 10, postgres: 30 };
@@ -228,7 +228,7 @@ export async function openRedisBackend(
   // The reason is in the error event. The error of the failed call says only that the connection was closed.
   let trouble: Error | undefined;
   for (const connection of [producer, worker]) {
-    // An error from one cluster node is reported too, although the cluster works without that node.
+    // An error from one cluster node is also reported, although the cluster works without that node.
     for (const event of ['error', 'node error'] as const) {
       connection.on(event, (error: Error) => {
         trouble = error;

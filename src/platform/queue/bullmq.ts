@@ -145,7 +145,9 @@ const isSameProblem = (one: string, other: string): boolean =>
 const BULLMQ_WARNING = /^(IMPORTANT! Eviction policy|It is highly recommended to use a minimum Redis version|BullMQ:)/;
 let bullMqLogger: Logger | null = null;
 
-/** Redirects BullMQ's console warnings to the log. Logs each text once, and skips warnings that `problems` reports. */
+/**
+ * Redirects BullMQ's console warnings to the log. Logs each warning once, and skips warnings that `problems` reports.
+ */
 function logBullMqConsole(logger: Logger): void {
   const isListening = bullMqLogger !== null;
   bullMqLogger = logger;

@@ -54,7 +54,7 @@ const redis = z
       context.addIssue({ code: 'custom', message, path: [path], input });
     if (tls !== undefined && !url.startsWith('rediss:')) refuse('tls', 'requires a rediss:// URL', tls);
     if (topology?.kind === 'cluster' && URL.canParse(url) && /[1-9]/.test(new URL(url).pathname)) {
-      refuse('url', 'selects a database, but a cluster only has database 0; remove the number', url);
+      refuse('url', 'selects a database, but a cluster has only database 0; remove the number', url);
     }
   });
 

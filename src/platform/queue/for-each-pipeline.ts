@@ -29,7 +29,7 @@ interface PipelineFailure {
 const MAX_NAMES = 20;
 
 /**
- * Builds a text such as `docs, faq: the database does not respond; wiki: the disk is full`, with the most frequent
+ * Builds a message such as `docs, faq: the database does not respond; wiki: the disk is full`, with the most frequent
  * reason first.
  */
 function describeFailures(failures: readonly PipelineFailure[]): string {

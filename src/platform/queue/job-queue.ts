@@ -76,7 +76,7 @@ export interface JobQueue {
   /** Returns the latest retained jobs that failed permanently, up to `limit` per queue. */
   failures(limit: number): Promise<readonly FailedJob[]>;
   /**
-   * Returns the problems that make the store unsafe for jobs, as sentences, for example that the store may evict jobs
+   * Returns the problems that make the store unsafe for jobs, as sentences, for example, that the store may evict jobs
    * or is full. Logs each new problem, and logs once when no problem remains. Rejects with RecalldError
    * queue_unreachable.
    */

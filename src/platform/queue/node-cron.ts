@@ -5,14 +5,14 @@ import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../../core/logger.ts';
 import { type Cron, latestOccurrence } from '../../math/schedule/occurrences.ts';
 
-/** Interval at which recalld checks whether the clock was set back. */
+/** Interval at which recalld checks whether the clock has been set back. */
 const CHECK_INTERVAL_MS = 5000;
 
 export function createSchedule(logger: Logger) {
   const wakers: Waker[] = [];
   let checkedAt = Date.now();
-  // node-cron sleeps until the next minute of the clock. If the clock is set back in the meantime, the sleep would take
-  // longer by the same amount, so the wakers are restarted.
+  // node-cron sleeps until the next minute of the clock. If the clock were set back during this sleep, the sleep would
+  // last longer by the same amount, so the wakers are restarted.
   const clockCheck = setInterval(() => {
     const now = Date.now();
     if (now < checkedAt) {
@@ -25,7 +25,7 @@ export function createSchedule(logger: Logger) {
     /** @param tick receives the scheduled time (equal on every replica), not the time of the wake-up */
     every: (cron: Cron, tick: (plannedAt: Date) => void): void => void wakers.push(createWaker(cron, logger, tick)),
 
-    /** Stops the schedule: no tick starts afterwards. */
+    /** Stops the schedule: no more ticks start. */
     async stop(): Promise<void> {
       clearInterval(clockCheck);
       for (const waker of wakers) await waker.stop();

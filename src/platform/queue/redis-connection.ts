@@ -75,7 +75,7 @@ export function createRedisConnection(
 /**
  * Prevents late TLS errors from ending the process. A handshake that fails because of the server certificate can fail
  * again when the server responds to the refusal. ioredis listens only for the first error, and an error without a
- * listener ends the process. Duplicates of the connection are guarded too, because BullMQ duplicates connections.
+ * listener ends the process. Duplicates of the connection are also guarded, because BullMQ duplicates connections.
  */
 function guarded<Connection extends RedisConnection>(connection: Connection): Connection {
   if (connection instanceof Cluster) connection.on('+node', guard);
@@ -101,8 +101,8 @@ export function nameOfRedis({ url, topology }: RedisSettings): string {
 }
 
 /**
- * Returns a queue's key prefix. A cluster keeps keys with the same text in braces on one node, and the scripts of a
- * queue need all of its keys on one node. The queue name in the braces distributes the queues over the nodes.
+ * Returns a queue's key prefix. A cluster keeps keys with the same text in braces on one node, and a queue's scripts
+ * need all of the queue's keys on one node. The queue name in the braces distributes the queues over the nodes.
  */
 export function keyPrefix({ prefix = 'recalld' }: RedisSettings, queue: string): string {
   return `{${prefix}:${queue}}`;
@@ -146,7 +146,9 @@ function readUrl(text: string) {
   };
 }
 
-/** Returns false if the login cannot be decoded. A lone `%`, for example, is valid in a URL but cannot be decoded. */
+/**
+ * Returns false if the credentials cannot be decoded. A lone `%`, for example, is valid in a URL but cannot be decoded.
+ */
 function isDecodable(text: string): boolean {
   try {
     const { username, password } = new URL(text);
@@ -159,7 +161,7 @@ function isDecodable(text: string): boolean {
 
 export type RedisState = Awaited<ReturnType<typeof inspectServer>>;
 
-/** Returns the problem that makes a Redis unsafe for jobs, as a sentence; null if it is safe. */
+/** Returns the problem that makes a Redis server unsafe for jobs, as a sentence; null if it is safe. */
 export function problemOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisState): string | null {
   if (maxmemoryPolicy !== null && maxmemoryPolicy !== 'noeviction') {
     return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may evict jobs when its memory runs out; set maxmemory-policy to noeviction.`;

@@ -102,7 +102,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   const launch = (): Thread => {
     const thread: Thread = { worker: startWorker(settings.tasks), task: null };
     const fail = (reason: unknown): void => release(thread, false)?.reject(reason);
-    // These listeners stay for the thread's whole life: an idle thread's error without a listener would end the
+    // These listeners remain for the thread's whole life: without a listener, an error in an idle thread would end the
     // process.
     thread.worker
       .on('error', fail)

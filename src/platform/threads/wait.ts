@@ -1,6 +1,6 @@
 /**
- * Functions that stop waiting when a signal aborts or a time limit is reached, and that leave no timer and no listener
- * behind; and shared waits.
+ * Shared waits, and waits that end when a signal aborts or a time limit is reached. They leave no timers or listeners
+ * behind.
  */
 import { setMaxListeners } from 'node:events';
 

@@ -236,7 +236,9 @@ const classes: Readonly<Partial<Record<Style, string>>> = {
 
 const paragraphs: Readonly<Partial<Record<ParagraphStyle, string>>> = { quiet: 'of', document: 'document-text' };
 
-/** Attributes of the element with a document's text. The element scrolls, so it must be reachable by keyboard. */
+/**
+ * Attributes of the element that contains a document's text. The element scrolls, so it must be reachable by keyboard.
+ */
 const paragraphAttributes: Readonly<
   Partial<Record<ParagraphStyle, { readonly role?: 'note'; readonly tabIndex?: 0 }>>
 > = { callout: { role: 'note' }, document: { tabIndex: 0 } };

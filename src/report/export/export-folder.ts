@@ -64,7 +64,7 @@ export function exportFolder(to: string) {
     readTable: (table: string): Promise<TableManifest | null> => readJson(tableFile(table), tableManifestSchema),
     writeTable: (manifest: TableManifest): Promise<void> => writeJson(tableFile(manifest.table), manifest),
 
-    /** Restores days that an interrupted process had moved aside, and deletes the incomplete files of that process. */
+    /** Restores days that an interrupted process had moved aside, and deletes that process's incomplete files. */
     async recover(): Promise<void> {
       await orUnwritable(root, async () => {
         await makeFolder(staging);
@@ -142,7 +142,7 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null
   } catch (cause) {
     throw new RecalldError(
       'file_malformed',
-      `${path} is not a manifest of recalld. If the folder contains only exported data, delete it to export everything again; otherwise use another folder.`,
+      `${path} is not a recalld manifest. If the folder contains only exported data, delete it to export everything again; otherwise use another folder.`,
       { cause },
     );
   }

@@ -1,4 +1,4 @@
-/** Writes the rows of a day to part files in one of the export formats, in bounded memory. */
+/** Writes a day's rows to part files in one of the export formats, in bounded memory. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { unwritable } from '../../platform/files/text-file.ts';
@@ -74,7 +74,7 @@ export async function writeParts(
   return { rows, files };
 }
 
-/** @throws RecalldError file_unwritable for an error of the file system */
+/** @throws RecalldError file_unwritable for a file system error */
 export async function orUnwritable<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,6 +1,6 @@
 /**
- * Exports tables to a folder: writes changed days again, removes days whose rows were erased or have expired, and skips
- * unchanged days, so that an interrupted export continues where it stopped.
+ * Exports tables to a folder: rewrites changed days, removes days whose rows were erased or have expired, and skips
+ * unchanged days. An interrupted export therefore continues where it stopped.
  */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';

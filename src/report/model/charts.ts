@@ -49,7 +49,7 @@ export interface TrendChart {
   readonly series: readonly TrendSeries[];
   /** Vertical lines, oldest first. The lines are numbered, and their texts are listed below the chart. */
   readonly marks?: readonly TrendMark[];
-  /** True unless another chart with the same axis lists the texts of the marks. */
+  /** True unless another chart with the same axis lists the marks' texts. */
   readonly hasMarkList?: boolean;
   readonly levels?: readonly TrendLevel[];
   readonly normal?: NormalRange | null;
@@ -133,7 +133,7 @@ const MIN_SPAN_MS = 10 * 60_000;
 
 /**
  * Returns the start of the time axis. If all points are at the very end of the range, as is the case shortly after
- * installation, the axis starts later than `from`, so that the points fill the second half of the axis.
+ * installation, the axis starts later than `from`. The points then fill the second half of the axis.
  */
 export function shownFrom(from: Date, until: Date, points: readonly { readonly at: Date }[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));

@@ -8,7 +8,7 @@ import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { DistributionChart, NormalRange, PartsChart, StripsChart, TrendChart, TrendPoint } from './charts.ts';
 
-/** A state, shown by a word, a shape and a color, so that color is never the only sign of a state. */
+/** A state, shown by a word, a shape and a color, so that it is never conveyed by color alone. */
 export type Tone = Verdict | 'neutral' | 'good';
 
 /** Null, false and '' render nothing; a number is a count. Text between backticks is code, such as a command. */
@@ -107,7 +107,7 @@ export type GroupStyle =
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** A link keeps the time range of the page, unless the query of the link contains a time range. */
+/** A link keeps the page's time range, unless the link's query contains one. */
 export interface Link {
   readonly kind: 'link';
   readonly text: Content;

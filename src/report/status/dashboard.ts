@@ -56,7 +56,7 @@ function glance(): Builder<Panel>[] {
     problemCount('Warning checks', 'Checks whose latest verdict is a warning.', 'yellow', checksIn('warning')),
     problemCount(
       'No data, or blind',
-      'Checks that cannot currently detect a problem: checks without data, and blind regression checks. A check that is only waiting for traffic is not counted. A regression check is blind if its queries are too few to detect a drop of twice its threshold.',
+      'Checks that cannot currently detect a problem: checks without data, and blind regression checks. A check that is only waiting for traffic is not counted. A regression check is blind if it has too few queries to detect a drop of twice its threshold.',
       'yellow',
       `(${withoutData} or vector(0)) + (sum(${maxBy(check, 'recalld_check_blind')}) or vector(0))`,
     ),
@@ -101,7 +101,7 @@ function glance(): Builder<Panel>[] {
 }
 
 /**
- * Selects alerts of recalld. Alerts have the labels that identify a deployment, but no other labels of the scrape
+ * Selects recalld's alerts. Alerts have the labels that identify a deployment, but no other labels of the scrape
  * target. The watchdog has none of these labels, so each matcher also accepts an empty value.
  */
 function firing(groupLabels: readonly string[]): string {
@@ -209,7 +209,7 @@ function liveTraffic(): Builder<Panel>[] {
 function timeSinceEvaluation(): Builder<Panel> {
   const evaluatedAt = maxBy(check, 'recalld_check_last_evaluation_timestamp_seconds');
   return metricTable({
-    title: 'Time since each check was evaluated',
+    title: 'Time since each check was last evaluated',
     description:
       'Time since the latest evaluation of each check. A verdict is only as recent as the data on which it is based.',
     width: 8,

@@ -91,14 +91,14 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
   ];
 }
 
-/** Explains why the verdict of a pipeline is "no data" although its headline is an alert. */
+/** Explains why a pipeline's verdict is "no data" although its headline is an alert. */
 function noDataLine({ state, reasons }: PipelineStatus): ContentNode | null {
   const [first, ...others] = reasons.filter(({ verdict }) => verdict === 'no_data');
   if (state !== 'no_data' || first === undefined) return null;
   return styledParagraph('quiet', `No data: ${first.sentence}`, others.length > 0 && ` And ${others.length} more.`);
 }
 
-/** Shows the verdict of a pipeline. If data is missing and alerts are shown, shows the worst severity and "no data". */
+/** Shows a pipeline's verdict. If data is missing and alerts are shown, shows the worst severity and "no data". */
 export function verdictBadges(status: PipelineStatus, incident: Incident | null): Content {
   const { state } = status;
   const [worst] = shownAlerts(status, incident);

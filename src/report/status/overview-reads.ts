@@ -1,4 +1,4 @@
-/** Reads the data of the status page and of the overview of a pipeline. */
+/** Reads the data for the status page and for a pipeline's overview. */
 import { type Context, onReplica } from '../../core/context.ts';
 import { deploymentsWithin } from '../../golden/edge/pages/golden-reads.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';

@@ -164,7 +164,10 @@ function checkFinding({ name, verdict, explanation, isTooOld }: CheckState): Rea
   return verdict === 'no_data' ? { verdict, sentence, headline: `no data for ${name}` } : { verdict, sentence };
 }
 
-/** Returns the status of each golden set in the config, then of each set that was run but is not in the config. */
+/**
+ * Returns the status of each golden set in the config, followed by the status of each set that was run but is not in
+ * the config.
+ */
 function goldenStatuses({ name, golden }: WatchedPipeline, facts: StatusFacts, now: Date) {
   const own = facts.latest.filter(({ pipeline }) => pipeline === name);
   const configured = golden.map(({ set }) => set);
@@ -210,7 +213,7 @@ function goldenFindings(
   return share < ERRORS_SHARE ? [] : [{ verdict: share < OUTAGE_SHARE ? 'warning' : 'critical', sentence }];
 }
 
-/** Returns the measures that a pipeline has even without traffic, each with its name in sentences. */
+/** Returns the measures that a pipeline has even without traffic, each with the name that sentences use for it. */
 function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [
     { measure: SAMPLES_READ, part: 'Live traffic' },

@@ -95,7 +95,13 @@ export const pipelineStatusSchema = z.object({
 
 export const feedbackSummaryQuery = z.strictObject({
   pipeline: nameSchema.optional().describe('Return only feedback for this pipeline.'),
-  hours: z.coerce.number().int().min(1).max(168).default(24).describe('Length of the window in hours, up to now.'),
+  hours: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(168)
+    .default(24)
+    .describe('Length of the window in hours; the window ends now.'),
 });
 
 const ratioSchema = z.object({
@@ -134,7 +140,7 @@ export const feedbackSummarySchema = z.object({
       opinions: z
         .object({ all: bySegment, explicit: bySegment, implicit: bySegment })
         .describe(
-          'Counts by source: all feedback, explicit feedback (ratings by users) and implicit feedback (actions of users).',
+          'Counts by source: all feedback, explicit feedback (user ratings) and implicit feedback (user actions).',
         ),
     }),
   ),

@@ -119,7 +119,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     ...erasure,
     path: '/v1/users/{id}',
     summary:
-      'Erase the data of a user: their live queries, their feedback, and feedback on their queries. recalld also erases data that arrives later, within a minute of its arrival.',
+      "Erase a user's data: their live queries, their feedback, and feedback on their queries. recalld also erases data that arrives later, within a minute of its arrival.",
     responses: {
       '200': {
         description: 'Number of erased rows. `/v1/audit` records the erasure, but not the erased data.',

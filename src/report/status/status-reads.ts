@@ -1,4 +1,4 @@
-/** Reads the data of the deployments page, and the pipeline that a page is about. */
+/** Reads the data for the deployments page, and determines the pipeline that a page is about. */
 import type { Context } from '../../core/context.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import type { Query } from '../console/http/visit.ts';

@@ -1,4 +1,6 @@
-/** Reads the data for a pipeline's weekly report: golden sets and scores, incidents, coverage, topics, deployments. */
+/**
+ * Reads the data for a pipeline's weekly report: golden sets and scores, incidents, coverage, topics, and deployments.
+ */
 import { type FloorCheck, ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';

@@ -1,4 +1,4 @@
-/** Tests access and rate limits: API keys, console sessions, addresses behind a proxy. */
+/** Tests access and rate limits: API keys, console sessions, and addresses behind a proxy. */
 import { createHash, createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import type { Client } from 'pg';

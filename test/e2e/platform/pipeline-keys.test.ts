@@ -109,7 +109,7 @@ function fill(path: string, one: Planted): string {
 
 const pathOf = ({ route }: RouteAccess): string => route.slice(route.indexOf(' ') + 1);
 
-/** Paths that request data of one pipeline, derived from the declaration of the route. */
+/** Paths that request data of one pipeline, derived from the route's declaration. */
 function pathsAbout(access: RouteAccess, one: Planted): string[] {
   const path = fill(pathOf(access), one);
   if (access.pipelines === 'list')

@@ -1,4 +1,4 @@
-/** Sign-in to the console through a real OpenID Connect provider, and through the headers of a proxy. */
+/** Sign-in to the console through a real OpenID Connect provider, and through a proxy's headers. */
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

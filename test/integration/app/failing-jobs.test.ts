@@ -1,4 +1,4 @@
-/** Runs every job of the catalog with all services of the daemon, while the tables of the job are missing. */
+/** Runs every job of the catalog with all services of the daemon, while the job's tables are missing. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

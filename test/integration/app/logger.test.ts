@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import type { LogLevel } from '../../../src/app/logger.ts';
 
-/** Runs some calls of a logger in a separate process, and returns its output as an operator sees it. */
+/** Makes some logger calls in a separate process, and returns the output as an operator sees it. */
 function logged(level: LogLevel, calls: string): { stdout: string; entries: Record<string, unknown>[] } {
   const adapter = new URL('../../../src/app/logger.ts', import.meta.url).href;
   const script = `import { createLogger } from '${adapter}';\nconst log = createLogger('${level}');\n${calls}`;

@@ -87,7 +87,7 @@ const ask = (...samples: readonly Partial<LiveSample>[]) =>
     levels: [],
   });
 
-/** Runs the job for one minute. @returns how often the job requested another worker */
+/** Runs the job for one minute. @returns the number of times that the job requested another worker */
 async function measure(context: Context): Promise<number> {
   let calls = 0;
   const requestHelper = async (): Promise<void> => {

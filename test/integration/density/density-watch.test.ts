@@ -93,7 +93,7 @@ describe('a topic that the store does not cover', () => {
     // A fifth of the traffic changed; the counted share is a lower bound.
     expect(excess).toBeGreaterThan(0.08);
     expect(excess).toBeLessThan(0.25);
-    expect(page?.sentence).toContain('users ask about content that the store does not have');
+    expect(page?.sentence).toContain('users are asking about content that the store does not have');
     expect(await gauges(used)).toMatchObject({
       'recalld_check_state{pipeline=docs,check=density drift,state=critical}': 1,
       'recalld_density_incident{pipeline=docs,level=page}': 1,

@@ -11,7 +11,9 @@ const START = new Date('2026-11-20T10:00:00.000Z');
 const minute = (count: number): Date => new Date(START.getTime() + count * 60_000);
 const sentinel = { cron: { expression: '*/5 * * * *', timezone: 'UTC' }, queries: 10 };
 
-/** Two probes without a judgment: the first forbids all documents of a tenant, the second forbids one document. */
+/**
+ * Two probes without a judgment: the first forbids all of a tenant's documents, and the second forbids one document.
+ */
 const probes: readonly GoldenQuery[] = [
   { id: 'p1', text: 'probe 1', tags: {}, judgments: [], forbidden: ['tenant-b/*'] },
   { id: 'p2', text: 'probe 2', tags: {}, judgments: [], forbidden: ['withdrawn'] },

@@ -26,7 +26,7 @@ const database = useDatabase();
 const GOLDEN = 'run-golden-set';
 const RECOVER = 'recover-golden-runs';
 
-// Deletes the runs of earlier tests, because the job would recover them too.
+// Deletes the runs of earlier tests, because the job would also recover them.
 beforeEach(async () => {
   await database.pool.query('truncate golden_runs cascade');
 });
@@ -42,7 +42,7 @@ async function aWorker(parts: Partial<NewRun> = {}) {
   const pipeline = aWatchedPipeline({ retriever });
   const resumed: string[] = [];
   const resume: Hooks['resume'] = async (run) => void resumed.push(run.id);
-  /** The pipelines whose checks were evaluated, and the status of the run at that time. */
+  /** The pipelines whose checks were evaluated, and the run's status at that time. */
   const evaluated: unknown[] = [];
   const jobDeps = contextOf({
     db: { ...createDb(database.pool), limits: limitsOfOne(clock) },

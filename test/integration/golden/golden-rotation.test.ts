@@ -19,7 +19,7 @@ const REGRESSION = {
 const floorName = (set: string): string => `ndcg@10 below 0.8 on ${set}`;
 const regressionName = (set: string): string => `ndcg@10 regression by 0.02 on ${set}`;
 
-/** The first n queries have their document at rank 1, all others at rank 3. */
+/** The first n queries have their document at rank 1, and all other queries at rank 3. */
 const rightUpTo =
   (easy: number): Answers =>
   (text) => {

@@ -148,8 +148,8 @@ describe('a golden schedule', () => {
       const gauge = await world.gauges();
       return ['run', 'sentinel'].map((kind) => gauge(`recalld_golden_${kind}_expected_by_timestamp_seconds`));
     };
-    // The next full run starts after an hour and the next sentinel run after five minutes, and a run may take ten
-    // minutes.
+    // The next full run starts after an hour, the next sentinel run starts after five minutes, and each run may take
+    // ten minutes.
     const expected = [minute(70), minute(15)].map((at) => at.getTime() / 1000);
     expect(await due()).toEqual(expected);
     world.moveTo(minute(600));

@@ -154,7 +154,7 @@ it('the variance between index generations is estimated from the last run of eac
   };
   await run(6, [], against(pinned, -0.5));
   await rebuild(8, 'retriever');
-  // A deployment of the retriever begins no new index generation, so the generation is still that of the baseline.
+  // A deployment of the retriever does not begin a new index generation, so the generation is still the baseline's.
   expect((await knownAt(9))?.accepted).toEqual({ unit: 'day', differences: {} });
 
   const levels = [0.01, -0.02, 0.03];
@@ -204,7 +204,7 @@ it('a baseline estimates its noise only from clean runs, and reports which runs 
   const reasons = Object.fromEntries(report.baseline.excludedRuns.map(({ runId, reason }) => [runId, reason]));
   expect(reasons).toEqual({
     [released.id]: 'a deployment happened between this run and the pinned run',
-    [outlier.id]: 'its ndcg@10 of 0.713 is far from the median 0.813 of all runs',
+    [outlier.id]: 'its ndcg@10 of 0.713 is far from the median of all runs (0.813)',
     [failing.id]: '1 query failed or timed out',
     [checked.id]: `it failed the check ${floor.name}`,
     [troubled.id]: `incident ${incident.rows[0]?.id} was open`,

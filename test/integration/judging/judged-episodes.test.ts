@@ -1,6 +1,6 @@
 /**
- * All retrievals of an agent's turn are graded together against what the user asked, and rewritten queries are compared
- * with the original text.
+ * All retrievals of an agent's turn are graded together against the user's original request, and rewritten queries are
+ * compared with the original text.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { rewritingScores } from '../../../src/judging/rules/episode-scores.ts';

@@ -31,7 +31,7 @@ function qualityOf(id: string): number {
   return documentOf(question, Number(rank)).quality;
 }
 
-/** One good day that people graded too, three equally good weeks, and then a day with the best documents last. */
+/** One good day that people also graded, three equally good weeks, and then a day with the best documents last. */
 async function weeksAndABadDay(): Promise<void> {
   await world.hourOf(answered('good', 1));
   await world.round();

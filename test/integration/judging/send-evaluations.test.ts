@@ -88,7 +88,7 @@ it('are sent once to the platform that has the trace, with grades and without te
   await world.round();
   expect(receiver.paths).toHaveLength(1);
 
-  // Events that a collector forwards back are not counted as user feedback.
+  // Events that a collector sends back to recalld are not counted as user feedback.
   const body = Buffer.from(receiver.bodies[0] ?? '');
   const pipelines = [{ name: 'docs', serviceNames: [], segmentKeys: [], fieldKeys: [], tools: [] }];
   expect(readLogs(contentOf(body, 'application/json'), pipelines)).toMatchObject({ feedback: [], rejected: 0 });

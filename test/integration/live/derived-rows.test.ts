@@ -18,7 +18,7 @@ const tables = [
   'judge_panel_pairs',
 ];
 
-/** Stores all rows derived from a judged live query, but not the row of the query itself. */
+/** Stores all rows derived from a judged live query, but not the query's own row. */
 async function made(pipeline: string, id: string, receivedAt: string): Promise<void> {
   const { pool } = database;
   const values = [pipeline, id, receivedAt];

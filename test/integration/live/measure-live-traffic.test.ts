@@ -38,7 +38,7 @@ const policy: SamplingPolicy = {
 interface World {
   readonly samples: LiveSample[];
   readonly clicks: StoredFeedback[];
-  /** True values over all queries of the window, by measure. */
+  /** True values over all queries in the window, by measure. */
   readonly truth: Readonly<Record<LiveMeasure, number>>;
 }
 

@@ -1,4 +1,4 @@
-/** Feedback of a window appears in the gauges. */
+/** Feedback from a window appears in the gauges. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { LivePlan } from '../../../src/live/context.ts';
@@ -22,7 +22,7 @@ let people = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** Positive ratings by different people. In these tests, the id of a sampled query is its language. */
+/** Positive ratings from different people. In these tests, the id of a sampled query is its language. */
 const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeedback[] =>
   Array.from({ length: opinions }, () => {
     const person = `person-${(people += 1)}`;

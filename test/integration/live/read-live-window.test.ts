@@ -15,7 +15,7 @@ let pipelines = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** Stores queries of a separate pipeline and clicks on their results, and returns a function that reads them. */
+/** Stores queries of a separate pipeline and clicks on their results, and returns a function that reads both. */
 async function aReader(
   queries: readonly LiveSample[],
   { mostSamples = 1000, clicks = [] as readonly Parameters<typeof aStoredClick>[0][] } = {},

@@ -69,7 +69,7 @@ it('has no error that mypy finds in strict mode, and needs no newer Python than 
 it('loses nothing in real servers and workers, and reports what real frameworks retrieve', async () => {
   await run(python, ['-m', 'pip', 'install', '--quiet', '--force-reinstall', '--no-deps', wheel]);
   const env = { RECALLD_COMMAND: `${process.execPath} ${programFile()}`, RECALLD_EXAMPLES: path.resolve('examples') };
-  // Runs in a separate folder, so that the installed wheel is tested and not the sources next to it.
+  // Runs in a separate folder, so that the installed wheel is tested rather than the sources next to it.
   const pytest = ['-I', '-m', 'pytest', '-q', '--tb=short', '-p', 'no:cacheprovider', 'integration'];
   await expect(run(python, pytest, env)).resolves.toBeDefined();
 });

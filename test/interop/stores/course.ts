@@ -30,7 +30,7 @@ export function readCourseResults(): readonly CourseResult[] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as CourseResult[]) : [];
 }
 
-/** Replaces the earlier result of the engine. */
+/** Replaces the engine's earlier result. */
 export function writeCourseResult(result: CourseResult): void {
   const others = readCourseResults().filter(({ engine }) => engine !== result.engine);
   const all = [...others, result].toSorted((a, b) => (a.engine < b.engine ? -1 : 1));

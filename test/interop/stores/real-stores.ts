@@ -45,7 +45,7 @@ export interface RealStore {
   /** File without which a machine cannot run the store; by default, no file is needed. */
   readonly needs?: string;
   readonly abilities: StoreAbilities;
-  /** Requirements of the suite that the store did not meet, with the reasons; none by default. */
+  /** Parts of the product that the suite could not test, with the reasons; none by default. */
   readonly unmet?: string;
   /** Kind of the retriever that queries the store directly. */
   readonly retriever?: 'elasticsearch' | 'opensearch';
@@ -66,7 +66,7 @@ export const otherSuites = ['retriever', 'collections', 'monitoring'] as const;
 /** Name of the recording for a store and a suite. */
 export const recordingName = (store: string, suite: (typeof otherSuites)[number]): string => `${store}-${suite}`;
 
-/** With more vectors, each recording would be several megabytes large. */
+/** With more vectors, each recording would take up several megabytes. */
 const manyDocuments = 1000;
 /** Lucene builds its graph with random levels: recalls of 88 % and of 100 % were measured on the same documents. */
 const LUCENE_RECALL = 0.8;

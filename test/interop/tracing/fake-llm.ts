@@ -1,7 +1,7 @@
 /**
- * An OpenAI-compatible server on loopback. The server answers chat completions with a fixed text, as a stream if the
- * request asks for one. If the request offers a search tool, the server first asks the agent to call the tool, once for
- * each query that belongs to the question.
+ * An OpenAI-compatible server on loopback. The server answers chat completion requests with fixed text, as a stream if
+ * the request asks for one. If the request offers a search tool, the server first asks the agent to call the tool, once
+ * for each query that belongs to the question.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -79,8 +79,8 @@ export async function record(combination: Combination): Promise<Recording> {
 }
 
 /**
- * Replaces the path of the home folder in a body, for example in stack traces, with a text of the same length, so that
- * the encoding of the body remains valid.
+ * Replaces the path of the home folder in a body, for example in stack traces, with a string of the same length, so
+ * that the body's encoding remains valid.
  */
 function withoutHome(body: Buffer, encoding: string | undefined): Buffer {
   const home = homedir();

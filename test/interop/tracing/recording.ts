@@ -39,7 +39,7 @@ export interface Recording {
   readonly missing: readonly TracedField[];
   /** Names of the tools that search, which the config must list. */
   readonly tools?: readonly string[];
-  /** Why recalld can store no retrieval of this combination; missing if it can. */
+  /** Reason why recalld cannot store the retrievals of this combination; missing if it can store them. */
   readonly reason?: UnreadableReason;
   /** Day of the recording. */
   readonly date: string;

@@ -3,7 +3,7 @@ import { contentId } from '../../../src/core/text/content-id.ts';
 import type { Installation, InstalledDaemon } from '../../support/installation.ts';
 import type { Recording, Retrieval } from './recording.ts';
 
-/** The fields of a stored live query whose values the traced program knows too. */
+/** The fields of a stored live query whose values the traced program also knows. */
 export interface Stored {
   readonly query: string | null;
   readonly results: readonly (readonly [id: string | null, score: number | null])[];

@@ -44,19 +44,19 @@ describe('a check', () => {
       'a cutoff that the set is not scored at',
       '{set: faq, cutoffs: [10, 5, 5]}',
       aFloor('ndcg@20'),
-      'checks[0].measure is ndcg@20, but the golden set "faq" is scored at 5, 10 only; add 20 to its cutoffs, or use one of these cutoffs.',
+      'checks[0].measure is ndcg@20, but the golden set "faq" is scored only at 5, 10; add 20 to its cutoffs, or use one of these cutoffs.',
     ],
     [
       'a cutoff that only the other set is scored at',
       '{set: a, cutoffs: [20]}, {set: b, cutoffs: [10]}',
       aFloor('ndcg@20'),
-      'checks[0].measure is ndcg@20, but the golden set "b" is scored at 10 only; add 20 to its cutoffs, or use one of these cutoffs.',
+      'checks[0].measure is ndcg@20, but the golden set "b" is scored only at 10; add 20 to its cutoffs, or use one of these cutoffs.',
     ],
     [
       'a cutoff that is not among the default ones',
       '{set: faq}',
       aFloor('recall@100'),
-      'checks[0].measure is recall@100, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 100 to its cutoffs, or use one of these cutoffs.',
+      'checks[0].measure is recall@100, but the golden set "faq" is scored only at 1, 3, 5, 10; add 100 to its cutoffs, or use one of these cutoffs.',
     ],
     [
       'such a cutoff for a set that runs only by hand',
@@ -68,7 +68,7 @@ describe('a check', () => {
       'a regression at such a cutoff',
       '{set: faq}',
       '{regression: mrr@7, drop: 0.1}',
-      'checks[0].regression is mrr@7, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 7 to its cutoffs, or use one of these cutoffs.',
+      'checks[0].regression is mrr@7, but the golden set "faq" is scored only at 1, 3, 5, 10; add 7 to its cutoffs, or use one of these cutoffs.',
     ],
     [
       'no cutoff',

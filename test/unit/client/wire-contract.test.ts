@@ -10,7 +10,7 @@ import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-
 const now = Date.parse('2026-11-20T15:45:00Z');
 const context = { id: 'q-1', pipeline: 'support-docs', now, sampleRate: 1 };
 
-/** Returns the record of a query, as the client sends it to the daemon. */
+/** Returns a query's record, as the client sends it to the daemon. */
 function sent(query: TrackedQuery, sampleRate = 1): unknown {
   const record = createQueryRecord(query as Readonly<Record<string, unknown>>, { ...context, sampleRate });
   return JSON.parse(recordToJson(record));

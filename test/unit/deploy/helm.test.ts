@@ -1,5 +1,5 @@
 /**
- * The Helm chart: the objects that Helm rendered from the chart match the program, and the values of the chart are
+ * The Helm chart: the objects that Helm rendered from the chart match the program, and the chart's values are
  * validated.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Tests the live gauges of the pipeline `docs`, which are read at noon and published some seconds later. Live traffic
+ * Tests the live gauges of the pipeline `docs`, which are read at noon and published a few seconds later. Live traffic
  * is measured every 5 minutes.
  */
 import { describe, expect, it } from 'vitest';

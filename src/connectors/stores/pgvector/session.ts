@@ -38,7 +38,7 @@ export function placeOf({ url, table, timeout_ms: timeoutMs }: StoreConfigOf<'pg
   }
   const { connection } = readDatabaseUrl(url, `${configField}.url`);
   const { host, port, user } = new Client(connection);
-  // The address has no user and password.
+  // The address omits the user and the password.
   return { address: `${host}:${port}`, user: user ?? 'of this process', table, configField, timeoutMs };
 }
 

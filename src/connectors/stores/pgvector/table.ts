@@ -188,7 +188,7 @@ export async function lookUpTable(query: Query, settings: TableSettings) {
     /** True if rows have a physical position that identifies them; view rows have none. */
     hasRowPlaces: ['r', 'p', 'm'].includes(relation.kind),
     /**
-     * Number of rows at the last ANALYZE; null if the table was never analyzed. Before PostgreSQL 14, 0 also meant
+     * Number of rows at the last ANALYZE; null if the table has never been analyzed. Before PostgreSQL 14, 0 also meant
      * "never analyzed".
      */
     estimate: relation.estimate > 0 ? relation.estimate : null,
@@ -230,7 +230,7 @@ function searchableType(column: ColumnRow, { table, configField }: TableSettings
   );
 }
 
-/** Quotes a name, so that SQL reads it as one identifier, whatever characters it contains. */
+/** Quotes a name, so that SQL reads it as one identifier regardless of the characters that it contains. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,7 +1,7 @@
 /**
- * Qdrant conditions on payload keys. Qdrant does not compare texts with numbers or booleans, so the type of the payload
- * index decides how a value is interpreted. Without an index, a value is searched for as text and as every other type
- * that it could have. In strict mode, Qdrant rejects a value whose type differs from the type of the index.
+ * Qdrant conditions on payload keys. Qdrant does not compare strings with numbers or booleans, so the type of the
+ * payload index decides how a value is interpreted. Without an index, a value is searched for as a string and as every
+ * other type that it could have. In strict mode, Qdrant rejects a value whose type differs from the type of the index.
  */
 
 type Condition = Readonly<Record<string, unknown>>;
@@ -50,7 +50,8 @@ type Readings = { readonly text: Condition; readonly any: readonly Condition[] }
 >;
 
 /**
- * If a value cannot be converted to the type of the index, it is searched for as text, and the search finds nothing.
+ * If a value cannot be converted to the type of the index, it is searched for as a string, and the search finds
+ * nothing.
  */
 function fitting({ text, any, ...typed }: Readings, type: string | undefined): readonly Condition[] {
   if (type === 'keyword' || type === 'uuid') return [text];
@@ -64,7 +65,7 @@ function oneOf(conditions: readonly Condition[]): Condition {
   return conditions.length === 1 ? only : { should: conditions };
 }
 
-/** Converts texts to 64-bit integers, and omits texts that do not represent one. */
+/** Converts strings to 64-bit integers, and omits strings that do not represent one. */
 function integers(texts: readonly string[]): (number | bigint)[] {
   return texts.flatMap((text) => {
     if (!/^(0|-?[1-9]\d{0,18})$/.test(text)) return [];

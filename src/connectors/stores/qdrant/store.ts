@@ -185,7 +185,7 @@ type PointId = string | number | bigint;
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
 /**
- * Returns a list with the id in Qdrant's form, a 64-bit integer or a UUID. Returns an empty list for any other text,
+ * Returns a list with the id in Qdrant's form, a 64-bit integer or a UUID. Returns an empty list for any other string,
  * which cannot be a point id.
  */
 function pointId(text: string | null): [PointId] | [] {

@@ -19,7 +19,7 @@ export interface RedisCommand {
 /** Maximum time to wait for an unresponsive server to close its side of the connection. */
 const MAX_GOODBYE_MS = 1000;
 
-/** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
+/** @throws RecalldError config_invalid for anything other than an absolute redis or rediss URL */
 export function createRedisConnection(
   { url, timeout_ms: timeoutMs }: StoreConfigOf<'redis_search' | 'redis_vector_set'>,
   configField: string,

@@ -251,7 +251,7 @@ function vectorIn(reply: Reply | undefined, { keyType, dimensions }: IndexInfo):
   return vectorOf(parseBoundedJson(reply.toString('utf8')));
 }
 
-/** For one path, JSON.GET returns a list of matches; for several paths, an object with one list per path. */
+/** For one path, JSON.GET returns a list of matches; for several paths, it returns an object with one list per path. */
 function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
   const text = replyText(reply);
   if (text === null) return [];

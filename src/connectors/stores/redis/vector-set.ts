@@ -93,7 +93,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
     if (count === 0) return [];
     if (count > MAX_AT_ONCE) {
       throw unsupported(
-        `Redis before 8.4 returns all names of a vector set at once, and this set has too many (${count}); upgrade to Redis 8.4, which has VRANGE.`,
+        `Redis versions before 8.4 return all names of a vector set at once, and this set has too many (${count}); upgrade to Redis 8.4, which has VRANGE.`,
       );
     }
     // The set may have grown since its size was read.
@@ -119,7 +119,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
     shapes,
     placeOf: { score: 'score', id: 'element', vector: 'vector' },
     unexpected: (purpose) =>
-      failed('unexpected_answer', `Redis ${purpose} failed: VSIM did not return pairs of an element and its score.`),
+      failed('unexpected_answer', `Redis ${purpose} failed: VSIM did not return pairs of elements and scores.`),
     close: redis.close,
 
     async search(_, request, attempt) {

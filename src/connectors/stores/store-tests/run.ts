@@ -135,7 +135,7 @@ async function described({ store, known, isWhole, description, signal }: StoreSu
     `The store reports ${plural(count, 'vector')} but contains ${known.length}.`,
   );
   const about = isExactCount ? '' : 'about ';
-  return `${about}${plural(count, 'vector')} with ${dimensions ?? 'unknown'} dimensions and the metric ${metric}, ${plural(Object.keys(again.traits).length, 'trait')}.`;
+  return `${about}${plural(count, 'vector')} (dimensions: ${dimensions ?? 'unknown'}, metric: ${metric}), ${plural(Object.keys(again.traits).length, 'trait')}.`;
 }
 
 async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {

@@ -62,7 +62,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
   must(
     isTrue,
-    `A similarity differs by ${decimal(Math.max(...offs))} from the cosine of the query and the stored vector.`,
+    `A similarity differs by ${decimal(Math.max(...offs))} from the cosine between the query and the stored vector.`,
   );
   if (isWhole) {
     for (const [id, count] of times) {
@@ -249,17 +249,17 @@ async function aborted(subject: StoreSubject): Promise<string> {
 export const searchTests: readonly StoreTest[] = [
   {
     name: 'search.order',
-    does: 'returns the nearest neighbors best first, with their cosine, whatever distance the index uses',
+    does: 'returns the nearest neighbors, best first, with their cosines, whatever distance the index uses',
     run: async (subject) => {
       const { all, off } = await trueSearches(subject, false);
       const given = all.reduce((sum, { neighbours }) => sum + neighbours.length, 0);
       must(given > 0, 'No search returned a neighbor.');
-      return `${given} neighbors; similarities differ by at most ${decimal(off)} from the cosines of the query and the stored vectors.`;
+      return `${given} neighbors; similarities differ by at most ${decimal(off)} from the cosines between the query and the stored vectors.`;
     },
   },
   {
     name: 'search.recall',
-    does: 'finds the same neighbors through its index as by a comparison with all vectors',
+    does: 'finds the same neighbors through its index as by comparing the query with all vectors',
     run: recall,
   },
   { name: 'search.exact', does: 'compares the query with all vectors in an exact search', run: exact },
@@ -271,6 +271,6 @@ export const searchTests: readonly StoreTest[] = [
     does: 'refuses a vector of a different length, and does not show the vector in the error message',
     run: otherLength,
   },
-  { name: 'search.callers', does: 'returns to each concurrent caller the result of that call', run: manyCallers },
+  { name: 'search.callers', does: 'returns the right result to each concurrent caller', run: manyCallers },
   { name: 'search.cancel', does: 'ends a cancelled search with the reason for the cancellation', run: aborted },
 ];

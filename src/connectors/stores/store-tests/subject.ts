@@ -1,4 +1,4 @@
-/** What a store test receives, how it reports its result, and functions that several store tests use. */
+/** The input and the results of a store test, and functions that several store tests use. */
 import { groupBy } from '../../../core/group-by.ts';
 import { cosineSimilarity, dotProduct } from '../../../math/vector/matrix.ts';
 import { isAway } from '../store-rows.ts';

@@ -65,13 +65,13 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
       for (const { runId: other, reason } of baseline.excludedRuns) note(`Excluded run ${other}: ${reason}.`);
       if (runs < MIN_CLEAN_RUNS) {
         note(
-          `The noise of the retriever is unknown, because fewer than ${MIN_CLEAN_RUNS} runs are suitable for measuring it. To measure the noise, use --reruns 9.`,
+          `The retriever noise is unknown because fewer than ${MIN_CLEAN_RUNS} runs are suitable for measuring it. To measure the noise, use --reruns 9.`,
         );
       } else if (isDeterministic)
         note(
           `The retriever returned the same results in ${plural(runs, 'run')}, so any difference from the baseline counts as a change.`,
         );
-      else note(`Comparisons account for the noise of the retriever, measured on ${plural(runs, 'run')}.`);
+      else note(`Comparisons account for the retriever noise, measured on ${plural(runs, 'run')}.`);
       for (const sentence of power) note(sentence);
     });
 }

@@ -39,8 +39,8 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
       `Proposals: ${proposals.length}. Use --fix to decide on each proposal, or --fix --accept all to accept all proposals.`,
     ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
     unknown.length > 0 &&
-      `No proposal for ${plural(unknown.length, 'document')}, because the texts were never stored. ` +
-        'While the daemon runs, it stores the texts of judged documents.',
+      `No proposal for ${plural(unknown.length, 'document')}, because their texts were never stored. ` +
+        'While the daemon is running, it stores the texts of judged documents.',
     lost.gap !== null && `The search for lost documents ended early: ${lost.gap}`,
     ...section('Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
       likeness === 'equal'
@@ -257,7 +257,7 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed, or because the proposal has no replacement left (first: query ${first.queryId}, document ${first.from}). Run the check again and edit the new output.`,
+    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed, or because a proposal has no replacement left (first: query ${first.queryId}, document ${first.from}). Run the check again and edit the new output.`,
   );
 }
 

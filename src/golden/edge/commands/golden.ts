@@ -50,7 +50,7 @@ function generateCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--set <name>', 'golden set of generated queries, new or existing', parseSetName)
     .requiredOption('--queries <n>', 'number of queries to generate', parseCount)
     .option('--per-chunk <n>', 'queries per chunk, each in a different style', parseCount, 1)
-    .option('--max-cost <usd>', 'stop before the cost of the model exceeds this amount in US dollars', parseCost)
+    .option('--max-cost <usd>', 'stop before the model cost exceeds this amount in US dollars', parseCost)
     .option('--out <file>', 'write a review file instead of changing the set')
     .option('--resume', 'continue an interrupted generation', false)
     .option('--seed <n>', 'seed for the choice of chunks and styles', parseSeed, 1)
@@ -117,7 +117,7 @@ function reportLines(report: GenerationReport, options: GenerateOptions): string
 
 const endLines: Readonly<Partial<Record<GenerationReport['end']['kind'], string>>> = {
   cost_cap: 'Stopped: the next query could exceed --max-cost.',
-  no_more_chunks: 'Stopped: all sampled chunks are used up. Use another --seed to sample other chunks.',
+  no_more_chunks: 'Stopped: all sampled chunks have been used. Use another --seed to sample other chunks.',
   never_retrieved:
     'Stopped: the retriever never returned the source chunk of any query. Check that the retriever returns the same document ids as the store.',
 };
@@ -171,7 +171,7 @@ export async function promoteToFile(
     const { since, queries: max } = request;
     const { candidates, promoted } = await promoteLiveQueries(store, pipeline, golden, since, max, signal, onProgress);
     if (candidates === 0) {
-      throw noText(request.pipeline, `has no live query with a text since ${request.since.toISOString()}`);
+      throw noText(request.pipeline, `has received no live query with a text since ${request.since.toISOString()}`);
     }
     const lines = promoted.map((one) => `${toLine(one, request.pipeline, hashKey)}\n`);
     await writeText(request.out, lines.join(''), request.force);
@@ -182,7 +182,7 @@ export async function promoteToFile(
       promoted: promoted.length,
       /** Number of judgments with a grade suggested by feedback. */
       suggested,
-      /** Number of judgments for which there is no suggested grade. */
+      /** Number of judgments without a suggested grade. */
       open: judgments.length - suggested,
       /** Number of queries for which the retriever failed. */
       failed: promoted.filter(({ gap }) => gap !== null).length,

@@ -123,8 +123,8 @@ function importOptions() {
       'in a table: treat every row as a separate query, even if the query text and tags repeat',
       false,
     )
-    .option('--queries <file>', 'BEIR and TREC: file of queries, if its name is not standard')
-    .option('--qrels <file>', 'BEIR and TREC: file of judgments, if its name is not standard')
+    .option('--queries <file>', 'BEIR and TREC: query file, if its name is not standard')
+    .option('--qrels <file>', 'BEIR and TREC: judgment file, if its name is not standard')
     .option('--dry-run', 'show how the files are read, but store nothing');
 }
 

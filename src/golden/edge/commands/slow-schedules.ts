@@ -8,7 +8,7 @@ import { overrunSeconds } from '../../rules/schedule.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 
-/** Number of runs whose median duration is computed. */
+/** Number of runs over which the median duration is computed. */
 const COUNTED = 5;
 /** Number of runs to read; more than COUNTED, because cancelled runs do not count. */
 const RECENT = 10;
@@ -19,7 +19,7 @@ export function readSlowSchedules(settings: CommandSettings, pipelines: readonly
   );
 }
 
-/** Returns the schedules with an interval that is shorter than the median duration of their latest runs. */
+/** Returns the schedules whose interval is shorter than the median duration of their latest runs. */
 export async function slowSchedules(runs: GoldenRuns, pipelines: readonly WatchedPipeline[], now: Date) {
   const found = [];
   for (const { name: pipeline, golden } of pipelines) {

@@ -9,7 +9,7 @@ import type { ScoringSettings } from '../../trec/score-runs.ts';
 
 export const qrelsOption = new Option(
   '--qrels <file>',
-  'judgments: TREC qrels, or qrels.tsv of BEIR',
+  'judgments: TREC qrels, or a BEIR qrels.tsv',
 ).makeOptionMandatory();
 
 export const relevanceLevelOption = new Option(

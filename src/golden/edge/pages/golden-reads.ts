@@ -34,7 +34,8 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
   if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query with that id.`);
   }
-  // If a shadow splits documents differently from the pipeline, runs of the shadow are compared by document, not chunk.
+  // If a shadow splits documents differently from the pipeline, runs of the shadow are compared by document, not by
+  // chunk.
   const { chunkSeparator } = run.settings;
   const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
   const [after, before] = await Promise.all([

@@ -1,4 +1,4 @@
-/** A golden query in two runs: its results before and now, with grades and changes of rank. */
+/** A golden query in two runs: its results before and now, with grades and changes in rank. */
 import type { Judgment, RetrievedDocument } from '../../../core/model.ts';
 import type { Column, Content, ContentNode, Table } from '../../../report/model/content.ts';
 import { documentId, styled, table, value, verbatim, why } from '../../../report/model/show.ts';

@@ -188,7 +188,7 @@ function misses(runId: string, explained: ExplainedRun | null): Section {
 
 function problemOf(run: GoldenRun): string | null {
   if (run.reason !== null) return run.reason;
-  return run.status === 'failed' ? 'The run failed. See the log of recalld.' : null;
+  return run.status === 'failed' ? "The run failed. See recalld's log." : null;
 }
 
 function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): ContentNode {

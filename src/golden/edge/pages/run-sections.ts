@@ -292,8 +292,8 @@ export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
     lead(
       'This run is the pinned baseline: later runs are compared with it. ',
       reruns === null
-        ? 'The noise of the retriever is unknown, because fewer than three runs are suitable for measuring it.'
-        : `The noise of the retriever was measured on ${reruns} clean runs.`,
+        ? 'The retriever noise is unknown because fewer than three runs are suitable for measuring it.'
+        : `The retriever noise was measured on ${reruns} clean runs.`,
     ),
     excludedRuns.length > 0 &&
       table('Runs excluded from the noise measurement', excludedRuns, [

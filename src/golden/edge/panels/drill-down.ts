@@ -169,7 +169,7 @@ export function comparisonsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest comparisons',
     description:
-      'Comparisons of all queries at the selected cutoff: each run with the pinned baseline, and with the last run before the store or the model changed.',
+      'Comparisons over all queries at the selected cutoff. Each run is compared with the pinned baseline, and with the last run before the store or the model changed.',
     width,
     columns: [
       { name: 'verdict', width: 110, mappings: verdictColors },

@@ -128,7 +128,9 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   });
 }
 
-/** Returns queries for the distance of each latest score from the highest threshold for its measure, if any. */
+/**
+ * Returns queries for the distance of each latest score from the highest threshold for its measure, if there is one.
+ */
 export function floorMargins(): PromQuery[] {
   return goldenMeasures.map((measure) => {
     const on = ['pipeline', 'golden_set', 'k'] as const;

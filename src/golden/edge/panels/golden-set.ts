@@ -57,7 +57,7 @@ function glance(): Builder<Panel>[] {
     }),
     stat({
       title: 'Age of last start',
-      description: 'Time since the latest run started, whatever its status.',
+      description: 'Time since the latest run started, regardless of its status.',
       unit: 's',
       decimals: 0,
       width: 3,

@@ -1,4 +1,4 @@
-/** Weights of causes that concern calls of the retriever: failures and latency; see `weights.ts`. */
+/** Weights of causes that concern calls to the retriever: failures and latency; see `weights.ts`. */
 import type { NamedCause } from './cause.ts';
 import { answered, answersAsBefore, documentsAsBefore, type SignWeights, textsAsBefore } from './sign-weights.ts';
 

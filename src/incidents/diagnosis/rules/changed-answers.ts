@@ -75,7 +75,7 @@ export function changedAnswers(
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
     /**
-     * Of the result lists that still contain their earlier top document, the share in which this document moved down.
+     * Share of result lists whose earlier top document moved down, among the lists that still contain it.
      */
     firstMoved: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
@@ -100,7 +100,7 @@ export function changedAnswers(
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
     /** Like `kept`, but only among documents that are still returned for at least one query. */
     keptOfThere: meanOf(surviving.map(keptOf)),
-    /** Of the result lists that became shorter, the share that kept their top documents. */
+    /** Share of the shortened result lists that kept their top documents. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
     /**
      * Share of changed ranks at which one new document consistently replaces one old document; null if too few ranks
@@ -128,8 +128,8 @@ export function changedAnswers(
 }
 
 /**
- * Returns the measure by which two runs are compared if no check fails: nDCG at the smaller of the largest cutoffs of
- * both runs.
+ * Returns the measure by which two runs are compared if no check fails: nDCG at the smaller of the two runs' largest
+ * cutoffs.
  */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));

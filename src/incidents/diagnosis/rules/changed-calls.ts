@@ -12,9 +12,9 @@ const MIN_CALLS = 5;
 const FAST_MS = 20;
 
 /**
- * Compares the latency growth of calls with changed results with that of calls with unchanged results, by the
- * Mann-Whitney test (Mann and Whitney, 1947), with the variance corrected for ties. The growth is the ratio to the
- * latency of the same call in the earlier run, so queries that always take long do not count.
+ * Uses the Mann-Whitney test (Mann and Whitney, 1947; variance corrected for ties) to compare the latency growth of
+ * calls whose results changed with that of all other calls. The growth is the ratio to the latency of the same call in
+ * the earlier run, so a call that is always slow shows no growth.
  *
  * @returns null if there are too few calls with changed or with unchanged results
  */

@@ -1,4 +1,4 @@
-/** Determines whether the store covers live queries worse since the onset of a fault. */
+/** Determines whether the store has covered live queries less well since the onset of a fault. */
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import { uncoveredIn } from '../../../density/rules/pooled-density.ts';
 import { uncoveredShareOf } from '../../../density/rules/query-density.ts';
@@ -6,8 +6,8 @@ import type { ClosedWindow } from '../../../density/rules/watch-state.ts';
 
 const MIN_SESSIONS = 30;
 /**
- * Coverage fell if, at the lower bound of the 95 % CI, at least this share of traffic lost its coverage. The CI ignores
- * the error of the baseline, which is smaller than this margin.
+ * Coverage counts as lower if, at the lower bound of the 95 % CI, at least this share of traffic lost its coverage. The
+ * CI ignores the error of the baseline, which is smaller than this margin.
  */
 const LESS_COVERED = 0.05;
 /**

@@ -66,7 +66,7 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
  * the golden set judges documents that the store lacks, but results did not change, the store did not lose these
  * documents. If owners deleted documents on purpose, the store is smaller, results lack these documents, and users no
  * longer find them; these effects are expected and are no evidence of a fault. A cache returns the same list of another
- * query again, so lists that differ from call to call do not come from one.
+ * query each time, so lists that differ from call to call do not come from a cache.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>

@@ -92,7 +92,7 @@ export function summarizeFiring(
     .concat(changed.flatMap((measure) => effectsOfChanges[measure] ?? []));
   return {
     effects: [...new Set(effects)],
-    /** Key of the failing measure of a golden run; if several measures fail, of a critical one; null if none fails. */
+    /** Key of the failing measure of a golden run, preferably of a critical one; null if no measure fails. */
     key: worst === undefined ? null : keyOf(worst.measure),
     /** The threshold of the check if the measure is below it; otherwise null. */
     floor: worst?.kind === 'floor' ? worst.threshold : null,

@@ -22,7 +22,7 @@ export interface GoldenLists extends Lists {
 }
 
 /**
- * Compares lists in order. Truncates the longer one of two lists to the length of the other.
+ * Compares lists in order. Truncates the longer of two lists to the length of the shorter one.
  *
  * @param live results of live queries from before the fault
  */
@@ -58,8 +58,8 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
 }
 
 /**
- * Returns a function that is true for a list that is new for its golden query but was earlier returned for a live query
- * with another text.
+ * Returns a predicate: true for a list that is new for its golden query but was returned earlier for a live query with
+ * another text.
  *
  * @param depths lengths of the golden lists to which the function is applied
  */

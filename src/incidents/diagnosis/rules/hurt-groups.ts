@@ -43,8 +43,8 @@ const MIN_SEGMENTS = 4;
 /** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
 /**
- * Maximum probability of a reported division into lost and intact segments, if the affected queries were distributed at
- * random.
+ * Maximum probability with which a random distribution of the affected queries would cause a reported division into
+ * lost and intact segments.
  */
 const SPLIT_BY_CHANCE = 0.01;
 

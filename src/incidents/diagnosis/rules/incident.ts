@@ -45,7 +45,7 @@ export function alertOf(name: string, rule: string, headline: string, text: stri
   return { name, rule, severity: 'warning', goldenSet: null, headline, text, value: null, threshold: null, ...parts };
 }
 
-/** A golden score such as `ndcg@10`, or a measure of the measure table, in one segment. */
+/** A golden score such as `ndcg@10`, or a measure in the measure table, for one segment. */
 export interface Measured {
   readonly measure: string;
   readonly segment: string;
@@ -343,9 +343,9 @@ export function pageStatistics(incidents: readonly Incident[], from: Date, until
 }
 
 /**
- * Returns the alert that represents the incident: while alerts fire, the first firing alert of the worst current
- * severity, because a resolved alert must not be stated as a present fault; afterwards, the first alert of the worst
- * severity.
+ * Returns the alert that represents the incident. While alerts fire, this is the first firing alert of the worst
+ * current severity, because a resolved alert must not be reported as a present fault. Once all alerts have resolved, it
+ * is the first alert of the worst severity.
  */
 export function worstAlert({ timeline, severity }: Incident): AlertTimeline | undefined {
   const firing = timeline.filter(({ currentSeverity }) => currentSeverity !== null);

@@ -52,9 +52,9 @@ export interface Observations {
   readonly liveReplay: ObservedReplay | null;
   /** Effects of removing one word from golden queries. */
   readonly wordEffects: WordEffects | null;
-  /** Of the documents that the run missed, the share whose stored vector does not match the text of the document. */
+  /** Share of the documents missed by the run whose stored vector does not match their text. */
   readonly missedVectors: ObservedShare | null;
-  /** Of the documents that the run missed, the share whose text changed. */
+  /** Share of the documents missed by the run whose text changed. */
   readonly missedTexts: ObservedTexts | null;
   /** Share of the returned documents that the store does not have. */
   readonly returnedAbsent: ObservedShare | null;

@@ -59,7 +59,7 @@ export interface ObservedFeedback extends ObservedValue {
 
 /** Mean rank-biased overlap between the results that users got and the results of the same queries when replayed. */
 export interface ObservedReplay {
-  /** Overlap for queries of the last hour. */
+  /** Overlap for queries from the last hour. */
   readonly now: EstimatedValue;
   /** Overlap for queries from before the incident. */
   readonly before: EstimatedValue;

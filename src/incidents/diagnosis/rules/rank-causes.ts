@@ -18,7 +18,10 @@ const MIN_BESIDE = 0.2;
  * `high`.
  */
 const needs = { high: 0.95, medium: 0.7 } as const;
-/** For each confidence level: maximum probability of a cause if the signs that this level requires are missing. */
+/**
+ * For each confidence level, the maximum probability of a cause for which the signs that this level requires are
+ * missing.
+ */
 const below = { high: 0.94, medium: 0.69 } as const;
 
 /** Maximum weight, in nats, at which a sign is shown as evidence against a cause. */

@@ -129,7 +129,7 @@ function readRetrievalScores({ retrievalScores }: ChangedAnswers): Sign[] {
 const APART_IN_TIME = 0.8;
 /** The calls are alike if this probability differs from 0.5 by at most this much. */
 const ALIKE_IN_TIME = 0.15;
-/** Minimum distance from chance in standard errors; the chance of a larger distance is 0.1 %. */
+/** Minimum distance from 0.5 in standard errors; the probability of a larger distance by chance is 0.1 %. */
 const BEYOND_CHANCE = 3.3;
 
 /** A retriever that skips part of its search after a time limit returns different results only in slow calls. */
@@ -285,7 +285,7 @@ function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['tex
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;
   const { before, now } = isText ? ofTexts : repeated;
   const what = isText ? 'of the text in a result list' : 'of the results in a list';
-  const sentence = `${percentage(now)} ${what} ${isText ? 'repeats earlier text' : 'repeat earlier results'} of the same list; previously, ${percentage(before)} did.`;
+  const sentence = `${percentage(now)} ${what} ${isText ? 'repeats earlier text' : 'repeat earlier results'} in the same list; previously, ${percentage(before)} did.`;
   const values = { before, now, unit: 'share' } as const;
   if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence, values)];
   return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence, values)] : [];

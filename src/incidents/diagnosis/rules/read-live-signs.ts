@@ -12,7 +12,7 @@ export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }:
   const { errors, empty, latency, results, repeated, topQuery, mainLanguage, queryLength, malformed, plain, feedback } =
     live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
-  // If one query floods the traffic, the mean text length describes mainly the results of that query.
+  // If one query floods the traffic, the mean text length mainly describes the results of that query.
   const isFlooded = flood.some(({ state }) => state === 'rose');
   return [
     ...(errors === null ? [] : readLiveErrors(errors)),
@@ -23,7 +23,7 @@ export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }:
     ...(repeated === null ? [] : readRepeated(repeated)),
     ...flood,
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
-    // If one query floods the traffic, the mean length describes mainly this query.
+    // If one query floods the traffic, the mean length mainly describes this query.
     ...(queryLength === null || isFlooded ? [] : readQueryLength(queryLength)),
     ...(malformed === null ? [] : readMalformed(malformed)),
     ...(plain === null || isFlooded ? [] : readStyle(plain)),
@@ -111,11 +111,11 @@ function readRelevance(relevance: ObservedRelevance): Sign {
 const COMPARABLE = 0.5;
 /** Minimum overlap of results that did not change. If the results vary from call to call, both overlaps are lower. */
 const INTACT = 0.7;
-/** Minimum difference in overlap between the queries of the last hour and the queries from before the incident. */
+/** Minimum difference in overlap between the queries from the last hour and the queries from before the incident. */
 const OTHER_RESULTS = 0.1;
 
 function readReplay({ now, before }: ObservedReplay): Sign[] {
-  const sentence = `The mean rank-biased overlap of the results that users got with those of a replay is ${percentage(now.value)} for ${now.n} live queries of the last hour, and ${percentage(before.value)} for ${before.n} queries from before the incident.`;
+  const sentence = `The mean rank-biased overlap between the results that users got and those of a replay is ${percentage(now.value)} for ${now.n} live queries from the last hour, and ${percentage(before.value)} for ${before.n} queries from before the incident.`;
   const values = { before: before.value, now: now.value, unit: 'share' } as const;
   if (Math.max(now.value, before.value) < COMPARABLE) return [];
   if (Math.abs(now.value - before.value) < OTHER_RESULTS)
@@ -128,8 +128,8 @@ function readReplay({ now, before }: ObservedReplay): Sign[] {
 function readJudge(judge: 'same' | 'changed'): Sign {
   const sentence =
     judge === 'changed'
-      ? 'The judge of live queries now grades fixed pairs of a query and a document differently.'
-      : 'The judge of live queries grades fixed pairs as before.';
+      ? 'The judge of live queries now grades fixed query-document pairs differently.'
+      : 'The judge of live queries grades fixed query-document pairs as before.';
   return sign('judge', judge, sentence);
 }
 
@@ -165,7 +165,7 @@ const MORE_REPEATED = 0.1;
 
 function readRepeated(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
-  const sentence = `${percentage(value)} of the text in a live result list repeats earlier text of the same list (n = ${n}); previously, ${percentage(before)} did.`;
+  const sentence = `${percentage(value)} of the text in a live result list repeats earlier text in the same list (n = ${n}); previously, ${percentage(before)} did.`;
   return changeOf('repeats', 'rose', sentence, observed, value >= before + MORE_REPEATED, ciLow > before);
 }
 
@@ -183,7 +183,7 @@ const OTHER_LANGUAGE = 0.08;
 /**
  * A share must differ from its normal value by three standard errors. This factor converts the half-width of the 95 %
  * CI, which is 1.96 standard errors, to three standard errors. One half-width is not enough: if users write in two
- * languages, chance alone moves the share that far down in one of forty windows.
+ * languages, chance alone lowers the share by that much in one in 40 windows.
  */
 const THREE_SIGMA = 3 / 1.96;
 
@@ -224,7 +224,7 @@ function readStyle(observed: ObservedValue): Sign[] {
   return changeOf('query_style', 'changed', sentence, observed, Math.abs(value - before) >= OTHER_STYLE, isCertain);
 }
 
-/** Minimum drop in positive feedback; the same as in the change detection for feedback. */
+/** Minimum drop in positive feedback; the detection of feedback drops uses the same value. */
 const LESS_POSITIVE = 0.05;
 
 function readFeedback(observed: ObservedFeedback): Sign[] {
@@ -268,7 +268,7 @@ function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): S
 }
 
 function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
-  const sentence = `${decimal(value)} calls per episode repeat the results of an earlier call of the same episode (${n} episodes); previously, ${decimal(before)} did.`;
+  const sentence = `${decimal(value)} calls per episode repeat the results of an earlier call in the same episode (${n} episodes); previously, ${decimal(before)} did.`;
   const values = { before, now: value, unit: 'other' } as const;
   const hasRisen = ciLow > before && value >= before * (1 + OTHER_CALLS) + FEW_REPEATS;
   return sign('episode_repeats', hasRisen ? 'rose' : 'as_before', sentence, values);

@@ -70,8 +70,8 @@ export function readPartSigns(observed: Observations): Sign[] {
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
-    // An uncovered topic is a sign only together with a drop in density, because some topics are small or due to
-    // chance.
+    // An uncovered topic is a sign only together with a drop in density, because an uncovered topic by itself may be
+    // small or due to chance.
     ...(topics === null || density?.hasFallen !== true ? [] : [readTopics(topics)]),
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
@@ -80,21 +80,23 @@ export function readPartSigns(observed: Observations): Sign[] {
 
 /** Minimum number of queries with changed results; an effect on fewer queries may be chance. */
 const MIN_CHANGED = 4;
-/** Minimum share of queries on which a removed word has the effect that names the state. */
+/**
+ * Minimum share of queries on which removing a word must have an effect for the state to be named after this effect.
+ */
 const MOST_QUERIES = 0.6;
-/** Maximum share of queries on which a removed word has an effect by chance. */
+/** Maximum share of queries on which removing a word has an effect by chance. */
 const FEW_QUERIES = 0.3;
 /** Minimum share of queries whose results differ from call to call. */
 const UNSTEADY = 0.4;
 
 /**
- * Calls within seconds show the same as consecutive golden runs, but earlier. If no query has changed results anymore,
- * the fault is over, and the calls show nothing.
+ * Calls made within seconds of each other show the same as consecutive golden runs, but sooner. If no query still has
+ * changed results, the fault is over, and the calls show nothing.
  */
 function readWords(effects: WordEffects): Sign[] {
   const { asked, varying, recovered, changed } = effects;
   if (changed === 0) return [];
-  const calls = `Of ${asked} golden queries with changed results, ${varying} return other changed results from call to call, and ${recovered} alternate between their earlier and their changed results.`;
+  const calls = `Of ${asked} golden queries with changed results, ${varying} return different results from call to call, and ${recovered} alternate between their earlier and their changed results.`;
   if (varying >= UNSTEADY * asked) return [sign('again', 'differs', calls)];
   if (recovered >= UNSTEADY * asked) return [sign('again', 'alternates', calls)];
   return [
@@ -105,7 +107,7 @@ function readWords(effects: WordEffects): Sign[] {
 
 function readRemoved({ changed, startIgnored, endIgnored, restored }: WordEffects): Sign[] {
   if (changed < MIN_CHANGED) return [];
-  const numbers = `Of ${changed} golden queries with changed results, ${startIgnored} return the same results without a word near the start, ${endIgnored} without a word near the end, and ${restored} get most of their earlier results back without one of their words.`;
+  const numbers = `Of ${changed} golden queries with changed results, ${startIgnored} return the same results if a word near the start is removed, ${endIgnored} if a word near the end is removed, and ${restored} get most of their earlier results back if one of their words is removed.`;
   const [start, end, back] = [startIgnored / changed, endIgnored / changed, restored / changed];
   if (back >= MOST_QUERIES) return [sign('removed_words', 'restore', numbers)];
   if (end >= MOST_QUERIES && start >= MOST_QUERIES) return [sign('removed_words', 'all_ignored', numbers)];
@@ -127,7 +129,7 @@ function readStore(store: Observations['store']): Sign[] {
 }
 
 function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
-  // Low recall is not a new fault if the recall of the index was always low.
+  // Low recall is not a new fault if the recall of the index has always been low.
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
   const was = before === null ? '' : `; previously, it returned ${percentage(before)}`;
   const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbors (upper 95 % bound ${percentage(ciHigh)})${was}.`;
@@ -185,20 +187,25 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
   return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];
 }
 
-/** Minimum rise in the share of missed documents whose text changed; owners also change some documents. */
+/**
+ * Minimum rise in the share of missed documents whose text changed; some documents are simply changed by their owners.
+ */
 const MORE_CHANGED = 0.3;
 
 function readMissedTexts({ before, value, ciLow, n, cut }: ObservedTexts): Sign[] {
   if (n < MIN_MISSED) return [];
   const changed = Math.round(value * n);
-  const sentence = `Of ${n} stored documents that the run missed or ranked low, ${changed} have another text than before; ${cut} of these contain only a part of the earlier text.`;
+  const sentence = `Of ${n} stored documents that the run missed or ranked low, ${changed} have a different text than before; ${cut} of these contain only part of the earlier text.`;
   const values = { before, now: value, unit: 'share' } as const;
   if (value === 0) return [sign('missed_texts', 'same', sentence, values)];
   const hasRisen = ciLow > (before ?? 0) && value - (before ?? 0) >= MORE_CHANGED;
   return hasRisen ? [sign('missed_texts', 2 * cut > changed ? 'cut' : 'changed', sentence, values)] : [];
 }
 
-/** Minimum rise in the share of returned documents missing from the store; a few may be deleted before the lookup. */
+/**
+ * Minimum rise in the share of returned documents missing from the store; a few may have been deleted before the
+ * lookup.
+ */
 const MORE_ABSENT = 0.02;
 
 /**
@@ -220,8 +227,8 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
 }
 
 /**
- * Kinds of findings that each sign shows. If findings of two kinds exist for a sign, the sign uses the finding with the
- * larger lower bound of the share of documents.
+ * Kinds of findings that each sign shows. If findings of two kinds exist for a sign, the sign uses the finding whose
+ * share of documents has the larger lower bound.
  */
 const indexSigns: readonly {
   readonly kinds: readonly FindingKind[];
@@ -231,7 +238,7 @@ const indexSigns: readonly {
   {
     kinds: ['missing'],
     wrong: (sentence) => sign('index_documents', 'missing', sentence),
-    well: sign('index_documents', 'whole', 'No document of the manifest is missing from the store.'),
+    well: sign('index_documents', 'whole', 'No document in the manifest is missing from the store.'),
   },
   {
     kinds: ['unretrievable'],
@@ -288,7 +295,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
 
 function readAnnotated(deployments: readonly Deployment[]): Sign {
   const annotated = deployments.flatMap(({ source, kind, ...one }) =>
-    // Skips changes of the judge, which do not change results.
+    // Skips changes to the judge, because they do not change results.
     source === 'annotated' && kind !== 'judge' ? [{ kind, ...one }] : [],
   );
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];

@@ -62,7 +62,7 @@ const kinds = [
     'The response is not a result list.',
   ],
 ] as const;
-const otherErrors = ['errors', null, 'Most failures are errors of the retriever or the connection.'] as const;
+const otherErrors = ['errors', null, 'Most failures are retriever or connection errors.'] as const;
 
 function kindOf(failure: RunFailure | null): Sign {
   const [kind, , sentence] = kinds.find(([, codes]) => codes.test(failure?.code ?? '')) ?? otherErrors;
@@ -97,8 +97,8 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
 
 const MOSTLY_EARLY = 0.75;
 /**
- * Of all slow queries, the share that falls in the first half of the run must exceed its expected value, one half, by
- * this many standard errors.
+ * The share of slow queries that fall in the first half of the run must exceed its expected value, one half, by this
+ * many standard errors.
  */
 const SURELY = 2.5;
 
@@ -164,8 +164,8 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
 }
 
 /**
- * Minimum number of returned documents for the sign `judged`. Among fewer documents, it may be due to chance that none
- * is judged.
+ * Minimum number of returned documents for the sign `judged`. If there are fewer documents, it may be due to chance
+ * that none of them is judged.
  */
 const MIN_RETURNED = 20;
 
@@ -188,7 +188,7 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
   const state = first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low';
   const level = sign('level', state, numbers, { before: first, now, unit: 'score' });
   // Judgments that became wrong after the first run show up as missing judged documents. Ratings are therefore compared
-  // only if the score was always low.
+  // only if the score has always been low.
   if (opinions === null || level.state === 'was_higher') return [level];
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
@@ -290,7 +290,7 @@ const MOST = 0.75;
 /**
  * Share of the queries whose results changed in only one of the two bad runs. Results alternate if at least this share
  * of these queries changed only in the first run, and at least this share only in the second run. If all of these
- * queries changed only in the first run, the fault was repaired.
+ * queries changed only in the first run, the fault has been repaired.
  */
 const EACH_WAY = 0.2;
 
@@ -300,7 +300,7 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
   if (alike >= MOST * changed) return [sign('again', 'repeats', sentence)];
   if (unlike >= MOST * changed) return [sign('again', 'differs', sentence)];
   const isBothWays = Math.min(back, inOne - back) >= EACH_WAY * inOne;
-  // Another index returns the same new results each time that it responds.
+  // Another index returns the same new results each time it responds.
   const isOneOther = unlike <= Math.max(1, alike);
   return isBothWays && isOneOther && inOne >= changed / 4 && unlike <= changed / 5
     ? [sign('again', 'alternates', sentence)]

@@ -1,6 +1,6 @@
 /**
- * Golden queries without one of their words. The results of such a query show whether the retriever ignores a part of
- * the query, and whether it returns the earlier results for almost the same text.
+ * Golden queries from which one word has been removed. The results of such a query show whether the retriever ignores a
+ * part of the query, and whether it returns the earlier results for almost the same text.
  */
 
 import type { GoldenQuery } from '../../../core/model.ts';
@@ -12,9 +12,11 @@ import { answeredOf } from './changed-answers.ts';
 
 const MAX_QUERIES = 8;
 const MAX_WORDS = 6;
-/** Minimum number of words per query; without one of its words, a shorter query is another query. */
+/** Minimum number of words per query; removing a word from a shorter query would make it a different query. */
 const MIN_WORDS = 4;
-/** Rank-biased overlap with the earlier results, below which the results of a query count as changed. */
+/**
+ * The results of a query count as changed if their rank-biased overlap with the earlier results is below this value.
+ */
 const CHANGED = 0.5;
 
 interface WordRequest {
@@ -28,13 +30,13 @@ export interface ChangedQuery {
   readonly before: readonly string[];
   /** Results of the bad run, best first. */
   readonly now: readonly string[];
-  /** The whole query, the query without one word in the order of the removed words, and the whole query again. */
+  /** The whole query, then the query without each of the removed words in turn, then the whole query again. */
   readonly requests: readonly WordRequest[];
 }
 
 /**
- * Returns the queries whose results changed most. The removed words are distributed over the query; of adjacent words,
- * the longest is removed, because results rarely depend on short words.
+ * Returns the queries whose results changed most. The removed words are spread across the query. In each part of the
+ * query, the longest word is removed, because results rarely depend on short words.
  */
 export function changedQueries(before: ComparedSide, now: ComparedSide): ChangedQuery[] {
   const k = Math.max(...now.settings.cutoffs);
@@ -72,9 +74,12 @@ function spread(words: readonly string[]): number[] {
   });
 }
 
-/** Minimum increase of the overlap with the earlier results at which removing a word restores these results. */
+/**
+ * Minimum increase in the overlap with the earlier results for the removal of a word to count as restoring these
+ * results.
+ */
 const RESTORED = 0.3;
-/** Minimum number of results; shorter lists may stay the same although each word counts. */
+/** Minimum number of results; shorter lists may stay the same even if every word matters. */
 const MIN_RESULTS = 5;
 /** Minimum overlap of two results that count as the same. */
 const SAME = 0.9;
@@ -98,15 +103,15 @@ export function wordEffects(
     asked: 0,
     /** Number of queries whose changed results differ from call to call, including the call in the bad run. */
     varying: 0,
-    /** Number of other queries that got their earlier results in one of two calls at least. */
+    /** Number of other queries that got their earlier results in at least one of two calls. */
     recovered: 0,
     /** Number of queries whose results are still changed. Only these are counted below. */
     changed: 0,
-    /** Number of queries whose results stay the same without a word near the start. */
+    /** Number of queries whose results stay the same if a word near the start is removed. */
     startIgnored: 0,
     /** The same for a word near the end. */
     endIgnored: 0,
-    /** Number of queries that get most of their earlier results back without one of their words. */
+    /** Number of queries that get most of their earlier results back if one of their words is removed. */
     restored: 0,
   };
   for (const { before, now, requests } of queries) {

@@ -45,9 +45,9 @@ export function scoreChanges(kept: readonly KeptResult[], depth: number) {
 const MIN_PAIRS = 30;
 
 /**
- * Agreement within groups beyond chance (Scott's pi, 1955): with p the share of members that changed, and a the share
- * of pairs of members of the same group that agree, the agreement is (a - e) / (1 - e) with e = p^2 + (1 - p)^2. The
- * agreement is 1 if each group changed as a whole or not at all, and about 0 if groups have no effect.
+ * Agreement within groups beyond chance (Scott's pi, 1955): (a - e) / (1 - e), where e = p^2 + (1 - p)^2. Here, p is
+ * the share of members that changed, and a is the share of agreeing pairs among all pairs of members of the same group.
+ * The agreement is 1 if each group changed as a whole or not at all, and about 0 if groups have no effect.
  *
  * @returns null if too few members share a group, or if all members agree
  */

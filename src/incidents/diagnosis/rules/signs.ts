@@ -34,7 +34,7 @@ export const signStates = {
    * agent needs fewer calls if its retriever improves.
    */
   episode_calls: ['as_before', 'fell', 'rose', 'stopped'],
-  /** Number of calls per episode that repeat the results of an earlier call of the same episode. */
+  /** Number of calls per episode that repeat the results of an earlier call in the same episode. */
   episode_repeats: ['as_before', 'rose'],
   /** Share of rewritten queries that look like answers. */
   rewritten_queries: ['as_before', 'answers'],
@@ -42,13 +42,13 @@ export const signStates = {
   rewrite_gain: ['as_before', 'fell'],
   live_relevance: ['as_before', 'fell'],
   /**
-   * Replayed live queries: `live_differs` if the retriever does not return what users get now, although it returns what
-   * users got before; `all_differ` if it returns what users get now, but not what they got before.
+   * Replayed live queries: `live_differs` if the retriever returns what users got before, but not what they get now;
+   * `all_differ` if it returns what users get now, but not what they got before.
    */
   live_replay: ['as_before', 'live_differs', 'all_differ'],
   /**
-   * Golden queries with changed results, without one of their words: `end_ignored` if words near the end have no
-   * effect, `all_ignored` if no word has an effect, `restore` if the shorter query gets the earlier results.
+   * Golden queries whose results changed, with one word removed: `end_ignored` if words near the end have no effect,
+   * `all_ignored` if no word has an effect, `restore` if the shorter query gets the earlier results.
    */
   removed_words: ['usual', 'end_ignored', 'all_ignored', 'restore'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */
@@ -105,7 +105,7 @@ export const signStates = {
   renamed: ['one_to_one', 'not'],
   /** Number of distinct documents across all result lists. */
   variety: ['as_before', 'collapsed'],
-  /** Whether consecutive bad runs, or calls within seconds, returned the same results. */
+  /** Whether consecutive bad runs, or calls made within seconds of each other, returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
   /** Whether the results match those of a run before the last good run. */
   older_answers: ['alike', 'unlike'],
@@ -137,7 +137,7 @@ export const signStates = {
   /** Whether documents that the run missed are stored with the vectors that the embedder returns for their texts. */
   missed_vectors: ['own', 'foreign'],
   /**
-   * Whether documents that the run missed have the texts that they had before: `cut` if most changed texts are now a
+   * Whether documents that the run missed still have the same texts as before: `cut` if most changed texts are now a
    * part of the earlier text.
    */
   missed_texts: ['same', 'cut', 'changed'],

@@ -145,7 +145,7 @@ export const trafficAndTextWeights = {
     index_orphans: { some: 0.7 },
     canary: { changed: -3 },
     store_agreement: { fell_far: -2 },
-    // The earlier documents are still returned, next to their duplicates.
+    // The earlier documents are still returned, alongside their duplicates.
     changed_lists: { in_part: 0.3, whole: -2.5 },
   },
   one_kind_of_query: {

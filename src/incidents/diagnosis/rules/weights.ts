@@ -70,7 +70,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     answer_length: { cut: -2, thinned: -1 },
     score: { steady: -0.5, fell: 0.5 },
     results: { intact: -2, disturbed: 1, scrambled: -0.5 },
-    // With changed parameters, the index finds different documents, but ranks them by the same scores as before.
+    // If its parameters change, the index finds different documents but ranks them by the same scores as before.
     order: { changed: -2 },
     documents: { same: 0.5, vanished: -1, replaced: -2 },
     rarer_documents: { gone: -1.5, fewer: 0.3 },

@@ -69,8 +69,8 @@ export interface SeenDocument {
   /** Latest golden run that returned the document. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
-   * What is known about the stored vector. `none`: no chunk of the document has a vector, although chunks of another
-   * document do. `unfit`: a search for the document's own text does not find the document, although another document
+   * What is known about the stored vector. `none`: no chunk of the document has a vector, even though chunks of another
+   * document do. `unfit`: a search for the document's own text does not find the document, even though another document
    * passes this test. `fits`: this search finds the document. Null: unknown.
    */
   readonly vector: 'fits' | 'unfit' | 'none' | null;
@@ -259,7 +259,7 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
   return {
     verdict: 'gone',
     evidence: [
-      `The document is missing from the store; it was there at ${new Date(seenAt).toISOString()}.`,
+      `The document is missing from the store; it was still there at ${new Date(seenAt).toISOString()}.`,
       ...(before === null ? [] : [`The golden run ${before.runId} still returned the document.`]),
       ...(since.length === 0 ? [] : [`Deployments since then: ${since.join(', ')}.`]),
       ...others,
@@ -299,7 +299,7 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
     evidence: [
       vector === 'none'
         ? 'The document is in the store, but has no vector.'
-        : 'The document is in the store, but a search for its own text does not find it. For another document, a search for its own text works. The vector of this document was not computed by the configured embedder.',
+        : 'The document is in the store, but a search for its own text does not find it. A search for the text of another document finds that document. The vector of this document was not computed by the configured embedder.',
       `${howSearched(store)} does not return the document among the ${lengthOf(store.broad)} nearest documents.`,
     ],
     action: 'Embed the document again with the model that embeds the queries, and index it.',
@@ -381,7 +381,7 @@ function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/** Returns the ids that begin with `id`, such as the chunk ids of a document, and the ids with which `id` begins. */
+/** Returns the ids that begin with `id`, such as the chunk ids of a document, and the ids that `id` begins with. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap(({ documents }) => documents.map((found) => found.id));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));

@@ -26,12 +26,12 @@ export interface Notified {
 }
 
 /**
- * For this long after an incident closes, recalld reports the incident even if no earlier message reported it, for
- * example because the incident opened and closed between two runs of the job.
+ * For this long after an incident closes, recalld reports the incident even if no earlier message reported it. For
+ * example, an incident may open and close between two runs of the job.
  */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
-/** Time for which a failed notification is retried. */
+/** How long a failed notification is retried. */
 const RETRY_MS = HOUR_MS;
 
 /**
@@ -119,7 +119,7 @@ export function messageOf(
     openedAt,
     closedAt,
     closedBecause,
-    summary: `${pipeline}: ${isClosed ? recoveryOf(incident, worst) : (worst?.worst.headline ?? 'an alert fires')}`,
+    summary: `${pipeline}: ${isClosed ? recoveryOf(incident, worst) : (worst?.worst.headline ?? 'an alert is firing')}`,
     lines: isClosed
       ? timeline.map((one) => recoveryLine(one, one === worst))
       : timeline.filter(({ currentSeverity }) => currentSeverity !== null).map(({ worst: { text } }) => text),

@@ -41,7 +41,7 @@ const headings: Readonly<Record<NamedKind, { readonly title: string; readonly le
     title: 'Orphaned',
     lead: 'Documents in the store that the manifest does not list, or lists as deleted.',
   },
-  superseded: { title: 'Superseded', lead: 'Documents with chunks of several versions in the store.' },
+  superseded: { title: 'Superseded', lead: 'Documents with chunks from several versions in the store.' },
   other_model: {
     title: 'Other model',
     lead: 'Chunks whose stored vectors differ from the vectors that the embedder returns for their texts.',

@@ -1,4 +1,4 @@
-/** Problems of documents in an index: how they are detected, and how alerts and diagnoses describe them. */
+/** Problems with documents in an index: how they are detected, and how alerts and diagnoses describe them. */
 
 import { count, duration, percentage } from '../../../core/format.ts';
 import { cosineSimilarity } from '../../../math/vector/matrix.ts';
@@ -51,7 +51,7 @@ const whatIs: Readonly<Record<FindingKind, string>> = {
   missing: 'in the manifest are missing from the store',
   unretrievable: 'in the store are not found by a search for their own text',
   orphaned: 'in the store are orphaned',
-  superseded: 'have chunks of several versions',
+  superseded: 'have chunks from several versions',
   other_model: 'have vectors from another model',
 };
 
@@ -108,9 +108,9 @@ const MIN_WORDS = 20;
 const MIN_RESEMBLANCE = 0.7;
 
 /**
- * Returns true if a document has chunks of several versions: if there are more chunks than the manifest states, or if
- * the store returns more than one version. If the store returns no version, compares the texts, because two chunks of
- * the same version are never nearly identical.
+ * Returns true if a document has chunks of several versions. This is the case if it has more chunks than the manifest
+ * states, or if the store returns more than one version. If the store returns no version, compares the texts, because
+ * two chunks of the same version are never nearly identical.
  *
  * @param expected number of chunks of the document
  * @returns null if the number, the versions and the texts of the chunks are all unknown

@@ -56,7 +56,7 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
 
 /**
  * Returns the share of chunks that are never retrieved. Returns null if none of the sampled chunks was ever retrieved,
- * because the ids that the retriever returns then probably differ from those in the store.
+ * because in that case the ids that the retriever returns probably differ from those in the store.
  *
  * @param sampled ids sampled uniformly from the store
  * @param retrieved the sampled ids that at least one query retrieved

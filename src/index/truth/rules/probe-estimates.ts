@@ -45,7 +45,7 @@ export interface RoundTally extends Tally {
   readonly round: Date;
 }
 
-/** Maximum probability, per call, of finding a change although all rounds have the same share. */
+/** Maximum probability, per call, of detecting a change when all rounds have the same share. */
 const SPLIT_ALPHA = 0.01;
 
 /**

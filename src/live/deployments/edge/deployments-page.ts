@@ -1,4 +1,4 @@
-/** Page of deployments: recorded and detected changes of pipelines, with notes. */
+/** The deployments page: recorded and detected pipeline changes, with notes. */
 import { capitalized } from '../../../core/format.ts';
 import { pipelinePath } from '../../../report/console/links.ts';
 import type { TrendMark } from '../../../report/model/charts.ts';

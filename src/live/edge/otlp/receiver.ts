@@ -83,7 +83,7 @@ export function addOtlp(
   });
 }
 
-/** True for Fastify's error for a missing or invalid Content-Type, for which Fastify calls no parser. */
+/** True for the error that Fastify throws if the Content-Type is missing or invalid; Fastify then calls no parser. */
 function isWithoutType(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
 }

@@ -50,7 +50,7 @@ export async function readDensityPage(
     table.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
     deploymentsWithin(context, pipeline, from, until),
   ]);
-  // The list is empty once the queries of the baseline have been deleted.
+  // The list is empty once the baseline queries have been deleted.
   const similarities =
     density.baseline === null ? [] : await reads.density.baselines.similarities(pipeline, density.baseline.version);
   const baseline = similarities.length === 0 ? null : similarities;

@@ -135,8 +135,8 @@ export function findByRules(text: string, rules: readonly Rule[]): Span[] {
 }
 
 /**
- * Returns ascending, disjoint spans. Overlapping spans become one span with the other properties of the span that
- * `choose` returns.
+ * Returns ascending, disjoint spans. Overlapping spans are merged into one span, whose other properties come from the
+ * span that `choose` returns.
  */
 function mergeOverlapping<Item extends Span>(
   spans: readonly Item[],

@@ -82,8 +82,8 @@ const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
 /**
- * Words that announce a phone number. Letters may directly follow these words, because the script of the words has no
- * spaces, or because the words can take an inflectional ending.
+ * Words that announce a phone number. Letters may directly follow these words, because their script has no spaces, or
+ * because the words can take an inflectional ending.
  */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';

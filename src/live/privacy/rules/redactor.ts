@@ -188,9 +188,9 @@ function gapsBetween(spans: readonly Span[], length: number): Span[] {
 }
 
 /**
- * Returns the HMAC-SHA-256 of a query text. Pipelines that store no texts store this hash, so that equal queries can
- * still be counted. Texts that differ only in case, Unicode normalization (NFC) or surrounding white space have the
- * same hash.
+ * Returns the HMAC-SHA-256 of a query text. Pipelines that do not store texts store this hash instead, so that equal
+ * queries can still be counted. Texts that differ only in case, Unicode normalization (NFC) or surrounding white space
+ * have the same hash.
  *
  * @param key secret of this installation; the config requires at least 16 bytes
  * @returns 64 hexadecimal digits

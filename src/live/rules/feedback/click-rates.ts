@@ -46,9 +46,9 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 /**
  * Assigns clicks to the documents of sampled queries. Several clicks on a document count once.
  *
- * Services send the clicks for all queries, but the shown documents are known only for sampled queries. Therefore, a
- * click counts only if its query was sampled, and has the weight of that query. If a tenth of the queries were sampled,
- * dividing all clicks by the sampled impressions would make the rate ten times too high.
+ * Services send the clicks for all queries, but the shown documents are known only for sampled queries. A click
+ * therefore counts only if its query was sampled, and it is given the weight of that query. If a tenth of the queries
+ * were sampled, dividing all clicks by the sampled impressions would make the rate ten times too high.
  *
  * A click counts only within `CLICK_ATTRIBUTION_MS` of its query, so that queries in old windows do not collect clicks
  * for longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
@@ -120,8 +120,8 @@ const MIN_SESSIONS = 2;
  *
  * This is the linearized variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
  * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953); a bootstrap over sessions yields a similar
- * variance. Queries within a session may depend on each other in any way. The variance does not vanish if every query
- * was sampled, because user behavior is still random.
+ * variance. Queries within a session may depend on each other in any way. The variance does not vanish even if every
+ * query was sampled, because user behavior is still random.
  *
  * @throws RangeError for a probability outside (0, 1] or a sum that is not finite
  */

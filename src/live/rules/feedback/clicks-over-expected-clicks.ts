@@ -24,12 +24,12 @@ const SMOOTHING = 1;
 /**
  * Computes the click-through rates for `clicksOverExpectedClicks` from a baseline window of the same pipeline.
  *
- * The rate of a rank is (n p + s c) / (n + s), where p is the weighted share of clicked documents at that rank, n the
- * effective number of sessions with a document at that rank, c the share over all ranks, and s = 1. This additive
- * smoothing keeps the rate of a rank without clicks above 0, and preserves the sum of the rates if all ranks were shown
- * equally often.
+ * The rate of a rank is (n p + s c) / (n + s), where s = 1. Here, p is the weighted share of clicked documents at that
+ * rank, n is the effective number of sessions with a document at that rank, and c is the share over all ranks. This
+ * additive smoothing keeps the rate of a rank without clicks above 0, and preserves the sum of the rates if all ranks
+ * were shown equally often.
  *
- * Rates are computed only for ranks, down to `cutoff`, with at least 100 sessions (effective number). The
+ * Rates are computed only for ranks down to `cutoff` that have an effective number of at least 100 sessions. The
  * covariance between the weighted shares at two ranks is computed as in `sessionRatio`.
  *
  * @param queries baseline queries that can receive no further counted clicks (see `clicksCompleteUntil`); their clicks
@@ -160,7 +160,10 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
   const bounds = weightedCountInterval(numerator, variance, weight, studentTQuantile(UPPER, sessions - 1));
   return {
     kind: 'coec' as const,
-    /** Clicks divided by expected clicks: 1 if users click as in the baseline at the same ranks. With 95 % bounds. */
+    /**
+     * Clicks divided by expected clicks: 1 if users click as in the baseline at the same ranks. The bounds are those of
+     * a 95 % confidence interval.
+     */
     value,
     low: Math.min(value, bounds.low / denominator),
     high: Math.max(value, bounds.high / denominator),

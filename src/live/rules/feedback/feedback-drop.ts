@@ -1,7 +1,7 @@
 /**
  * Detects a drop in the share of positive opinions within one window. Uses the e-detector that also monitors density.
  * The detector stores no state between windows, so retries, restarts and replicas get the same result. An e-value over
- * the buckets of one window never exceeds the e-value over the whole past, so the budget of false alerts is not
+ * the buckets of one window never exceeds the e-value over the whole past, so the budget for false alerts is not
  * exceeded.
  */
 

@@ -116,7 +116,7 @@ function readScale(kind: 'rating' | 'relevance', value: Feedback['value'], scale
   const { min, max = Number.POSITIVE_INFINITY } = scale;
   if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max) {
     const range = max === Number.POSITIVE_INFINITY ? `of at least ${min}` : `from ${min} to ${max}`;
-    return refused(`value must be a number ${range} for a ${kind}; the config of the pipeline sets the scale.`);
+    return refused(`value must be a number ${range} for a ${kind}; the pipeline config sets the scale.`);
   }
   if (value >= scale.positive_from) return reading('positive', value);
   return reading(value <= scale.negative_to ? 'negative' : 'neutral', value);
@@ -167,7 +167,7 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 
 /**
  * Within this time, identical feedback without an id or a time counts as a retry; later, it means that the user has
- * returned to an earlier opinion. HTTP clients give up their retries before this time has passed.
+ * returned to an earlier opinion. HTTP clients stop retrying before this time has passed.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 
@@ -196,8 +196,9 @@ export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
  * Number of opinions in one window that have the same kind, sentiment and segments. A user has one opinion of each kind
  * per query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
  * query is treated as coming from one user. The latest feedback determines an opinion; if several items have the same
- * time of occurrence, the latest receipt decides, then the greatest id. An opinion is within the cap if at least one of
- * its feedback items is within the cap, so that users can still change a counted opinion after reaching the cap.
+ * time of occurrence, the item received last decides; if they were also received at the same time, the item with the
+ * greatest id decides. An opinion is within the cap if at least one of its feedback items is within the cap, so that
+ * users can still change a counted opinion after reaching the cap.
  */
 export interface OpinionTally {
   readonly kind: OpinionKind;
@@ -216,8 +217,8 @@ const CONFIDENCE = 0.95;
  * Computes positive / (positive + negative) with the score interval of Wilson (1927).
  *
  * Feedback is not sampled: services send all of it, including feedback on unsampled queries, so each opinion counts
- * once. The interval assumes independent opinions. Opinions of one user are not independent, but the cap per user
- * limits the resulting error.
+ * once. The interval assumes independent opinions. Opinions from the same user are not independent, but the cap per
+ * user limits the resulting error.
  *
  * @param minN minimum number of opinions, >= 1
  * @throws RangeError for a count that is not an integer >= 0

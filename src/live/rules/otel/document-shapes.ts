@@ -151,7 +151,7 @@ function documentsOfColumns(output: Attributes): readonly TracedDocument[] | nul
   });
 }
 
-/** Returns a list of plain values; unwraps a list that is the only element of another list; null for other values. */
+/** Returns a list of plain values, unwrapped if it is the only element of another list; null for other values. */
 function columnOf(value: Value): readonly AttributeValue[] | null {
   if (!isArray(value)) return null;
   if (!value.some(isArray)) return value;

@@ -50,7 +50,7 @@ export type Extraction = ReturnType<typeof extractLiveQueries>;
  * - The id of a live query is `<trace id>-<span id>`, so a retried export produces the same queries.
  * - A retriever span that does not report its documents is not a live query, because it would count as an empty result.
  *   A failed retriever span is a live query.
- * - Each export is processed separately. The spans of a trace may arrive in several exports, so data for queries of
+ * - Each export is processed separately. The spans of a trace may arrive in several exports, so data for queries in
  *   other exports is returned as `fragments`.
  */
 export function extractLiveQueries(spans: readonly OtlpSpan[], options: ExtractionOptions) {
@@ -190,7 +190,7 @@ function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
 /**
  * Returns the episode of a retriever span, which is, in order of preference, its nearest agent, its nearest workflow,
  * its outermost chain, or its trace. The nearest chain is unsuitable, because frameworks report each step as a chain,
- * and the retrievals of one turn would be in different chains.
+ * so the retrievals of one turn would be in different chains.
  *
  * If the export does not contain all ancestors up to the root, only an agent is certain to be the right span.
  * `completeQueries` corrects the episode when the missing ancestors arrive.

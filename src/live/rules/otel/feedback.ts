@@ -40,7 +40,9 @@ function readAnnotations(attributes: Attributes): readonly Annotation[] {
   return [...found.values()];
 }
 
-/** Reads the evaluation in an event or log record; null if the event has another name, or the evaluation has none. */
+/**
+ * Reads the evaluation in an event or log record; null if the event has another name, or if the evaluation has no name.
+ */
 function readEvaluationEvent(eventName: string | null, attributes: Attributes): Annotation | null {
   if (eventName !== EVALUATION_EVENT) return null;
   const form = 'gen_ai.evaluation';
@@ -220,8 +222,8 @@ export function extractLogFeedback(
  *
  * An annotation refers to its own span, except on carrier spans, which are created after the annotated span has ended.
  * A carrier is an evaluator span, or a span that follows no known convention and has exactly one link. Annotations on a
- * carrier refer to the target of its only link, never to its parent. Annotations of sessions, and annotations on an
- * evaluator span without exactly one link, cannot be assigned to a query.
+ * carrier refer to the target of its only link, never to its parent. Annotations on sessions cannot be assigned to a
+ * query, nor can annotations on an evaluator span that does not have exactly one link.
  *
  * The live query is the annotated span, the retriever around it, or the only query of its trace in this export: users
  * usually rate the answer span, which contains the retriever. If a trace has several queries, a citation refers to the

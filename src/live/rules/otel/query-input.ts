@@ -1,4 +1,4 @@
-/** Reads the query of a retriever or embedding span: text, top k, vector. */
+/** Reads the query of a retriever or embedding span: text, top k and vector. */
 import {
   type Attributes,
   type AttributeValue,

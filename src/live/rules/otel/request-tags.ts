@@ -47,7 +47,7 @@ export type Person = ReturnType<typeof readPerson>;
 
 /**
  * `session.id` is from OpenInference and Langfuse, and `gen_ai.conversation.id` is from OTel GenAI. The remaining names
- * are from Langfuse, OpenLLMetry, LangSmith and the AI SDK. In its metadata, the AI SDK uses the keys of Langfuse.
+ * are from Langfuse, OpenLLMetry, LangSmith and the AI SDK. The AI SDK uses the Langfuse keys in its metadata.
  */
 const sessionNames = [
   'session.id',

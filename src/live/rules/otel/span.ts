@@ -140,7 +140,8 @@ const wrappedIds = ['$oid', '$numberLong', '$uuid'];
 
 /**
  * Reads an id: a string of at most 1024 characters without control characters, or a safe integer. Fractions are
- * rejected because they are scores, and unsafe integers because rounding may turn them into the ids of other documents.
+ * rejected because they are scores. Unsafe integers are rejected because rounding may turn them into the ids of other
+ * documents.
  */
 export function readId(value: Value): string | null {
   if (isObject(value)) return readFirst(value, wrappedIds, (wrapped) => (isObject(wrapped) ? null : readId(wrapped)));

@@ -1,5 +1,6 @@
 /**
- * Completes live queries with data from other spans in the same trace: vectors, reranked order, user, session, episode.
+ * Completes live queries with data from other spans in the same trace: vectors, reranked order, user, session and
+ * episode.
  */
 
 import { groupBy } from '../../../core/group-by.ts';
@@ -73,8 +74,8 @@ export interface Completable
  *   gets the text of the fragment, because some retrievers, such as the vector half of a hybrid search in Haystack,
  *   receive the vector alone.
  * - **Rerank**: the results get the order and the length of the output of the last reranker whose documents are all
- *   among the results. A reranker with another query text is ignored. Scores remain the retriever's (null if missing),
- *   because reranker scores have another scale, and a mix of both would look like drift. A reranker inside the
+ *   among the results. A reranker with another query text is ignored. The scores remain those of the retriever (null if
+ *   missing), because reranker scores have another scale, and a mix of both would look like drift. A reranker inside the
  *   retriever span changes nothing, because the results of the span already reflect it. A reranker that merges the
  *   results of several retrievers also changes nothing.
  * - **Stages**: a reranked query gets two stages, the retrieval and the reranker. If the reranker is inside the
@@ -86,8 +87,8 @@ export interface Completable
  *   longest chain span. If two spans of the same kind arrive in separate exports, the first to arrive becomes the
  *   episode, because an inner agent ends before an outer one.
  *
- * Returns the queries in the given order. Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end times of their
- * spans. Idempotent.
+ * Returns the queries in the given order. Works across exports: pass the stored queries of a trace with all its
+ * fragments, ordered by the end times of their spans. Idempotent.
  */
 export function completeQueries<Query extends Completable>(
   queries: readonly Query[],

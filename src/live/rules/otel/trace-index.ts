@@ -7,7 +7,7 @@ import { liveQueryId, type OtlpSpan, readFirst, readString } from './span.ts';
  */
 type SpanRole = 'retriever' | 'embedding' | 'reranker' | 'evaluator' | 'other' | 'none';
 
-/** Roles of a convention whose kinds have the names of the roles. */
+/** Roles for a convention whose kinds have the same names as the roles. */
 const rolesOf = (...roles: SpanRole[]): ReadonlyMap<string, SpanRole> => new Map(roles.map((role) => [role, role]));
 
 const openInferenceKinds = rolesOf('retriever', 'embedding', 'reranker', 'evaluator');
@@ -47,7 +47,7 @@ const scopes: readonly (readonly [attribute: string, scopes: Readonly<Record<str
   ['ai.operationId', { 'ai.generatetext': 'agent', 'ai.streamtext': 'agent' }],
 ];
 
-/** Returns null for a span that is neither an agent nor a workflow nor a chain. */
+/** Returns null for a span that is not an agent, a workflow or a chain. */
 export function episodeScope({ attributes }: OtlpSpan): EpisodeScope | null {
   for (const [attribute, own] of scopes) {
     const kind = readString(attributes[attribute])?.replaceAll('"', '').toLowerCase();
@@ -204,10 +204,10 @@ const MAX_ANCESTORS = 200;
 export type TraceIndex = ReturnType<typeof indexSpans>;
 
 /**
- * Indexes the spans of one export. Of duplicate spans, only the last is kept.
+ * Indexes the spans of one export. If a span occurs several times, only the last one is kept.
  *
  * @param isWatched returns false for a retriever span that must be ignored
- * @param isTool returns true for the call of a tool that the config declares as a retriever
+ * @param isTool returns true for a call to a tool that the config declares as a retriever
  */
 export function indexSpans(
   spans: readonly OtlpSpan[],

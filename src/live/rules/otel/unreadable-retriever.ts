@@ -164,7 +164,7 @@ export const spanReasons = {
   },
   several_queries: { problem: 'results of several queries in one span', fix: 'send one span per query' },
   unidentified: {
-    problem: 'documents without ids and texts',
+    problem: 'documents with neither ids nor texts',
     fix: 'add ids to the documents, or enable capture of their texts',
   },
   unknown_shape: { problem: 'output in an unknown format', fix: ITSELF },

@@ -8,7 +8,7 @@ import type { LiveQuery } from '../live-query.ts';
 
 // The cap on samples per minute. Each replica counts the queries of the minute and halves the rate as often as needed
 // to stay within its share of `max_per_minute`. A replica starts a minute with the halvings that the previous minute
-// needed. When the minute is over, the maximum number of halvings on any replica applies to the whole minute: samples
+// needed. When the minute is over, the maximum number of halvings on any replica applies to the whole minute. Samples
 // that were selected only by an earlier, higher rate are deleted, and all other samples store the final rate. The order
 // of arrival does not matter, and the stored probability is exact.
 //
@@ -120,7 +120,10 @@ export function samplingHash(pipeline: string, unit: SamplingUnit): number {
   return uniformHash([DOMAIN, pipeline, unit.kind, unit.id]);
 }
 
-/** Returns the first 53 bits of the SHA-256 of texts, as a number in [0, 1). The first text is the hash's domain. */
+/**
+ * Returns the first 53 bits of the SHA-256 of the given strings, as a number in [0, 1). The first string is the hash's
+ * domain.
+ */
 export function uniformHash(parts: readonly string[]): number {
   // JSON separates the hashed parts unambiguously.
   const digest = hash('sha256', JSON.stringify(parts), 'binary');
@@ -181,8 +184,8 @@ export function sampleArrival(query: SamplingTraits, policy: SamplingPolicy, loa
 }
 
 /**
- * Decides from attributes and hash alone, so that the decision can be repeated when feedback or similarity becomes
- * known. A query that matches a rule later gets the same probability as a query that matched it immediately.
+ * Decides from the attributes and the hash alone, so that the decision can be repeated when feedback or similarity
+ * becomes known. A query that matches a rule later gets the same probability as a query that matched it immediately.
  *
  * @param level sampling level of the minute in which the query arrived
  */
@@ -205,7 +208,7 @@ function decideBy(query: SamplingTraits, rule: ReturnType<typeof matchingRule>, 
     /** Random number of the sampling unit. */
     hash,
     /**
-     * Probability from rate and level alone, without upstream sampling. The whole session is sampled if `hash <
+     * Probability from the rate and the level alone, without upstream sampling. The whole session is sampled if `hash <
      * rateProbability`.
      */
     rateProbability,

@@ -173,7 +173,7 @@ type Calibration = Readonly<Record<QueryOutcome, number>>;
  * the estimated number. The method is the generalized regression estimator with one indicator per outcome (Deville and
  * Särndal, Calibration estimators in survey sampling, 1992). After calibration, the weighted numbers of queries equal
  * the actual numbers, and the share of failures has no sampling error. Calibration also avoids a bias that an
- * uncalibrated ratio has in small windows: if failures are always sampled and other queries are sampled at random, the
+ * uncalibrated ratio has in small windows. If failures are always sampled and other queries are sampled at random, the
  * ratio is too large by about the relative variance of the estimated number of other queries.
  *
  * An outcome without counts or samples keeps its weights.

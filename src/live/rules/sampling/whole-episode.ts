@@ -14,7 +14,7 @@ export interface SampledStep {
 
 /**
  * Returns the probability with which every step of an episode was sampled. Returns null if a step may have been dropped
- * because it had a different random number, or because the sampling level in a surrounding minute was higher: without
+ * because it had a different random number, or because the sampling level in a surrounding minute was higher. Without
  * the dropped step, the episode would look shorter than it was.
  *
  * @param levels highest sampling level of each minute of receipt (minutes since 1970); 0 for a minute that is not in

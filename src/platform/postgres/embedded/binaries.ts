@@ -80,7 +80,7 @@ async function makeExecutable(program: string): Promise<void> {
   if ((mode & 0o111) !== 0o111) await chmod(program, (mode & 0o777) | 0o555);
 }
 
-/** npm packages cannot contain symbolic links, so the package lists them for a postinstall script. */
+/** npm packages cannot contain symbolic links, so the package lists its links for a postinstall script. */
 async function makeLibraryLinks(root: string): Promise<void> {
   const text = await readFile(join(root, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of linksSchema.parse(JSON.parse(text))) {

@@ -34,7 +34,7 @@ type Claim =
 const fileName = 'owner.json';
 
 /**
- * Claims the folder for this process, also if a process that died still owns it. If a running process owns the folder,
+ * Claims the folder for this process, even if a dead process still owns it. If a running process owns the folder,
  * returns that owner.
  */
 export async function claimOwnership(dataDir: string, purpose: Purpose): Promise<Claim> {
@@ -121,8 +121,8 @@ async function read(file: string): Promise<string | null> {
 }
 
 /**
- * Parses an owner file. Returns null for a damaged file, for example after a power failure; its writer cannot be
- * running.
+ * Parses an owner file. Returns null for a damaged file, for example, after a power failure; the writer of such a file
+ * cannot be running.
  */
 function parse(text: string): Owner | null {
   try {

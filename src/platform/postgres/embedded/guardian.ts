@@ -61,10 +61,13 @@ export async function startGuarded(program: GuardedProgram) {
   });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
-    /** Resolves when the program and its guardian have ended: with the exit code; null if the guardian was killed. */
+    /**
+     * Resolves when the program and its guardian have ended: with the exit code, or with null if the guardian was
+     * killed.
+     */
     exited,
     hasExited,
-    /** Asks the program to stop, and waits for its end. Returns false if it is still running after `withinMs`. */
+    /** Asks the program to stop, and waits for it to end. Returns false if it is still running after `withinMs`. */
     async end(withinMs: number): Promise<boolean> {
       setReferenced(child, true);
       child.stdin?.end();

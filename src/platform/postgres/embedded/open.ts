@@ -55,7 +55,7 @@ export interface EmbeddedPostgres {
   /** Resolves if the server that this process started exits without a call to `stop`; otherwise stays pending. */
   readonly died: Promise<RecalldError>;
   /**
-   * Restarts, on the same port, a server that this process started and that died. Committed data is preserved. Rejects
+   * If a server that this process started has died, restarts it on the same port. Committed data is preserved. Rejects
    * with RecalldError if the server does not start; `restart` may then be called again.
    */
   restart(): Promise<void>;
@@ -171,7 +171,7 @@ async function startOwned(
   }
 }
 
-/** Stops a server whose owner died. The server's guardian also stops it, unless the guardian was killed too. */
+/** Stops a server whose owner died. The server's guardian also stops it, unless the guardian was also killed. */
 async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | undefined): Promise<void> {
   const cluster = clusterOf(dataDir);
   const pid = await runningPostmaster(cluster);

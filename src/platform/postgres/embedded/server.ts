@@ -86,7 +86,7 @@ const backendsRemain = /pre-existing shared memory block|unexpected postmaster e
 /**
  * Starts the server on a loopback port. Resolves when the server accepts connections.
  * @throws RecalldError `embedded_database_failed` with the server's error, or `data_dir_unusable` if the disk is full;
- * `signal.reason` if the signal aborts. After an error, no process of the server keeps running.
+ * `signal.reason` if the signal aborts. After an error, no server process is left running.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   const leftBackendsDeadline = Date.now() + leftBackendsLimitMs;
@@ -127,7 +127,7 @@ async function startOn(port: number, log: ServerLog, setup: ServerSetup): Promis
     account: setup.account,
     log: log.descriptor,
     // After a crash, the process id in the remaining postmaster.pid may belong to any program, even to the guardian,
-    // and PostgreSQL would refuse to start. This variable, which pg_ctl uses too, makes PostgreSQL accept that id.
+    // and PostgreSQL would refuse to start. This variable, which pg_ctl also uses, makes PostgreSQL accept that id.
     // PostgreSQL still checks for shared memory that is in use.
     ...(before === null ? {} : { env: { PG_GRANDPARENT_PID: String(before.pid) } }),
   });

@@ -1,6 +1,6 @@
 /**
- * Draws the frame of a chart: a plot as wide as its container. Font sizes are in pixels, so that texts are as readable
- * on a phone as on a desktop and are never cut off. Horizontal positions are in thousandths of the width; values are
+ * Draws the frame of a chart: a plot as wide as its container. Font sizes are in pixels, so that text is as readable on
+ * a phone as on a desktop and is never cut off. Horizontal positions are in thousandths of the width; values are
  * labeled in the left margin.
  */
 import type { ComponentChildren } from 'preact';

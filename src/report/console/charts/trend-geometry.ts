@@ -19,13 +19,13 @@ export const plotSizes = {
   small: { height: 112, top: 16, bottom: 20, yTicks: 2, xTicks: 3 },
 } as const satisfies Record<string, PlotSize>;
 
-/** Width of a plot, in units that scale with the width of its container. Texts and heights are in pixels. */
+/** Width of a plot, in units that scale with the width of its container. Font sizes and heights are in pixels. */
 export const PLOT_WIDTH = 1000;
 
 const maxPoints = { full: 160, small: 40 } as const;
 
 /**
- * Returns the lowest and the highest point of each time bucket, so that no spike is lost.
+ * Returns the lowest and highest points in each time bucket, so that no spike is lost.
  *
  * @param points oldest first
  */
@@ -159,8 +159,8 @@ function extent(
 const MARK_ROOM = 80;
 
 /**
- * Returns the labels of the marks, which are numbered from 1, and the place of each label. Labels that would overlap
- * become one range such as `2-4`, centered over its marks.
+ * Returns the labels of marks numbered from 1, and the position of each label. Labels that would overlap become one
+ * range such as `2-4`, centered over its marks.
  *
  * @param places positions of the marks, in ascending order
  */

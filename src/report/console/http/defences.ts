@@ -21,7 +21,7 @@ export function secure(reply: FastifyReply): void {
 }
 
 /**
- * Asserts that a form was sent from a page of recalld.
+ * Asserts that a form was sent from one of recalld's pages.
  *
  * @param publicUrl URL by which browsers reach recalld, if it differs from the Host header
  * @throws RecalldError origin_refused
@@ -33,7 +33,7 @@ export function assertOwnOrigin(request: FastifyRequest, publicUrl: string | nul
   if (isOwn && (site === undefined || site === 'same-origin')) return;
   throw new RecalldError(
     'origin_refused',
-    'The form was not sent from a page of recalld. Open the page in recalld and submit the form there.',
+    'The form was not sent from a recalld page. Open the page in recalld and submit the form there.',
   );
 }
 
@@ -45,7 +45,7 @@ function hostOf(url: string): string | null {
   }
 }
 
-/** The relative path is the same for the compiled file and for the source file. */
+/** The relative path is the same from the compiled file and from the source file. */
 const root = path.join(import.meta.dirname, '../../../../src/report/console/assets');
 
 export async function addAssets(app: FastifyInstance): Promise<void> {

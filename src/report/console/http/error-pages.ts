@@ -44,7 +44,7 @@ export function addErrorPages(
     }
     const problem = plainProblem(
       status,
-      `recalld failed to render this page. To find the reason, search the log of recalld for request id ${request.id}.`,
+      `recalld failed to render this page. To find the reason, search recalld's log for request id ${request.id}.`,
     );
     return sendProblemPage(parts, request, reply, problem);
   });

@@ -39,14 +39,14 @@ export function csvHeader(columns: readonly ExportColumn[]): string {
 }
 
 /**
- * Formats a row as a CSV record (RFC 4180, but with LF line endings). A text that a spreadsheet would execute as a
+ * Formats a row as a CSV record (RFC 4180, but with LF line endings). A string that a spreadsheet would execute as a
  * formula is prefixed with an apostrophe.
  */
 export function csvLine(columns: readonly ExportColumn[], row: ExportRow): string {
   return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\n`;
 }
 
-/** Formats one cell. An empty text is quoted and null is not, so that readers can distinguish them. */
+/** Formats one cell. An empty string is quoted and null is not, so that readers can distinguish them. */
 function csvCell(type: CellType, cell: Cell): string {
   if (cell === null) return '';
   if (type === 'timestamp') return timeOf(String(cell));

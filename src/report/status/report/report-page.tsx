@@ -94,7 +94,7 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
   ];
 }
 
-/** Prevents the browser from loading resources and running scripts, even if a text in the report contains HTML. */
+/** Prevents the browser from loading resources and running scripts, even if text in the report contains HTML. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a complete HTML document with inline styles and charts, and without scripts */

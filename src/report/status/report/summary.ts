@@ -77,7 +77,7 @@ export function whatToDo({ pipeline, sets, incidents, topics, from, until }: Wee
         ...(lost === null || lost === 0
           ? []
           : [
-              `Index ${plural(lost, 'lost document')} of ${goldenSet} again: \`recalld golden check\` lists ${lost === 1 ? 'it' : 'them'}.`,
+              `Re-index ${plural(lost, 'lost document')} of ${goldenSet}: \`recalld golden check\` lists ${lost === 1 ? 'it' : 'them'}.`,
             ]),
         ...(stale === null || stale === 0
           ? []

@@ -1,4 +1,4 @@
-/** The verdict of the daemon and the alert of Prometheus agree in every case. */
+/** The daemon's verdict and the Prometheus alert agree in every case. */
 
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';

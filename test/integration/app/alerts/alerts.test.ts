@@ -94,7 +94,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
 });
 
 describe.skipIf(missing('promtool'))('an alert', () => {
-  /** Returns a promtool test that compares the result of a query at the end of the simulated time with `expected`. */
+  /** Returns a promtool test that compares a query's result at the end of the simulated time with `expected`. */
   function playing(signals: readonly Signal[], minutes: number, step: number, expected: object): RuleTest {
     const series = [...alive, ...signals].map((one) => inputSeries(one, 'a:8321', { minutes, step }));
     const asked = { eval_time: `${minutes}m`, ...expected };

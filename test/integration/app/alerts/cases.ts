@@ -1,4 +1,4 @@
-/** The cases with which every alert is tested, derived from its fixture. */
+/** The cases that test every alert, derived from the alert's fixture. */
 import type { AlertRule } from '../../../../src/platform/metrics/alert-rules.ts';
 import { inputSeries, type RuleTest, type Signal, selectorOf, signal } from '../../../support/promtool.ts';
 import { type AlertFixture, both } from './fixture.ts';

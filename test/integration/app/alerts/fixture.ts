@@ -22,7 +22,9 @@ export interface AlertFixture {
 
 export const both = ['a:8321', 'b:8321'] as const;
 
-/** Returns the last sentence of an alert's description, which states as of when the description is true. */
+/**
+ * Returns the last sentence of an alert's description, which states the time at which the description was last true.
+ */
 export function asOfMinute(minute: number): string {
   const [day = '', time = ''] = new Date(minute * 60_000).toISOString().split('T');
   return `As of ${time.slice(0, 5)} UTC on ${day}.`;

@@ -55,7 +55,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600), attempted(always(0)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest run of faq on docs started 1h 0m 0s ago, which is more than three scheduled intervals. Meanwhile, retrieval quality is not measured. Start a process with the scheduler role.',
+    says: 'The latest run of faq on docs started 1h 0m 0s ago, which is more than three scheduled intervals. Meanwhile, retrieval quality is not being measured. Start a process with the scheduler role.',
   },
   {
     alert: 'RecalldGoldenNeverRan',
@@ -150,7 +150,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldCheckNoData',
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'no_data'), ...unknownFloor],
-    // The check has no data for some minutes, because a run of a new set version is in progress.
+    // The check has no data for a few minutes, because a run of a new set version is in progress.
     healthy: [
       ...checkStates(floorCheck, (m) => (m >= 30 && m < 40 ? 'no_data' : 'ok')),
       // Low traffic.
@@ -169,7 +169,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     ],
     healthy: [signal('recalld_check_blind', regressionCheck, always(0))],
     minutes: 90,
-    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it only detects drops of 0.2 or more; its threshold is a drop of 0.02. Pin a baseline with reruns, add queries to the golden set, or raise the configured drop of the check.',
+    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it detects only drops of 0.2 or more; its threshold is a drop of 0.02. Pin a baseline with reruns, add queries to the golden set, or raise the drop that the check is configured to detect.',
   },
   {
     alert: 'RecalldDocumentsLost',

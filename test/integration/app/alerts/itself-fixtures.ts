@@ -30,7 +30,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_interval_seconds', { ...faq, golden_set: 'other' }, always(3600))],
     healthy: hourlyRuns,
-    says: 'For 10 minutes, recalld has run with a config that lacks the golden set faq of docs, for which these alert rules were generated. Add the golden set to the config, or regenerate the rules.',
+    says: 'For 10 minutes, recalld has been running with a config that lacks the golden set faq of docs, for which these alert rules were generated. Add the golden set to the config, or regenerate the rules.',
   },
   {
     alert: 'RecalldAbsent',
@@ -38,7 +38,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: alive,
     firesWithoutSeries: true,
-    says: 'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Until Prometheus can scrape a replica again, no alert on a pipeline of this deployment can fire. Start recalld, or fix the scrape config of Prometheus.',
+    says: 'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Until Prometheus can scrape a replica again, no alert about a pipeline of this deployment can fire. Start recalld, or fix the Prometheus scrape config.',
   },
   {
     alert: 'RecalldReplicaDown',
@@ -63,14 +63,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     replicas: [first],
     healthy: [],
     minutes: 120,
-    says: 'Replicas have run 2 different versions of recalld for an hour. Finish the rollout.',
+    says: 'Replicas have been running 2 different versions of recalld for an hour. Finish the rollout.',
   },
   {
     alert: 'RecalldSnapshotStale',
     labels: {},
     breaching: [signal('recalld_snapshot_age_seconds', {}, (m) => 60 * m)],
     healthy: alive,
-    says: 'No replica has read values from the database for 1h 0m 0s. The metrics of golden scores, check states and queue lengths are out of date; recalld stops exporting them once they are too old to trust. Restore the database.',
+    says: 'No replica has read values from the database for 1h 0m 0s. The metrics for golden scores, check states and queue lengths are out of date; recalld stops exporting them once they are too old to trust. Restore the database.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -94,14 +94,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_dropped_samples_total', {}, (m) => (m < 20 ? 0 : 2))],
     replicas: [first],
     healthy: alive,
-    says: 'In the last hour, a:8321 did not export 2 metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
+    says: 'In the last hour, a:8321 dropped 2 metric values that were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
     labels: faq,
     breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
     healthy: hourlyRuns,
-    says: 'According to the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
+    says: 'According to the Prometheus clock, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -109,7 +109,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_clock_skew_seconds', {}, always(-7200))],
     replicas: [first],
     healthy: [signal('recalld_clock_skew_seconds', {}, always(-59))],
-    says: 'The clock of a:8321 differs from the database clock by 2h 0m 0s. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronize the clocks with NTP.',
+    says: 'The clock of a:8321 differs from the database clock by 2h 0m 0s. Until the clocks agree to within a minute, this replica schedules no golden runs and no jobs. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldStarved',
@@ -147,7 +147,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [told('given_up', from(90, 1))],
     healthy: [told('sent', growing(1)), told('given_up', always(1))],
     minutes: 120,
-    says: 'recalld gave up on 2 messages to slack receivers, after retrying for an hour. Check the receivers with `recalld notify`.',
+    says: 'recalld gave up on 2 messages to slack receivers after retrying for an hour. Check the receivers with `recalld notify`.',
   },
   {
     alert: 'RecalldJobsFailing',
@@ -156,7 +156,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     healthy: [
       ended('completed', growing(1)),
       ended('failed', (m) => Math.floor(m / 40)),
-      // One of many pipelines fails occasionally, so eight of a hundred rounds fail.
+      // One of many pipelines fails occasionally, so eight in a hundred rounds fail.
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],

@@ -20,7 +20,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_failures_total', failures('unreachable'), growing(1))],
     healthy: [signal('recalld_judge_failures_total', failures('without_text'), growing(1))],
     minutes: 240,
-    says: 'While recalld graded live queries of docs, the judge, the retriever or the store failed to respond 360 times within 3 hours. The queries are retried every hour and expire after a day.',
+    says: 'While recalld was grading live queries of docs, the judge, the retriever or the store failed to respond 360 times within 3 hours. The queries are retried every hour and expire after a day.',
   },
   {
     alert: 'RecalldJudgeFailing',

@@ -18,7 +18,7 @@ export const from =
   (minute) =>
     minute < start ? null : value;
 
-/** A metric of Prometheus or Node.js, which is not in the catalogue. */
+/** A metric of Prometheus or Node.js, which is not in the catalog. */
 export function foreign(name: string, at: ValueAt, labels: Readonly<Record<string, string>> = {}): Signal {
   return { name, labels, isCounter: false, at };
 }
@@ -51,7 +51,7 @@ export const staleCheck = { pipeline: 'docs', check: 'stale labels above 0.02 on
 
 type NamedCheck = { readonly pipeline: string; readonly check: string };
 
-/** Description of the checks. */
+/** Descriptions of the checks. */
 const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>([
   [floorCheck, { kind: 'floor', what: 'ndcg@10', limit: 'below' }],
   [liveCheck, { kind: 'threshold', what: 'The share of live queries that failed', limit: 'above' }],
@@ -105,8 +105,8 @@ export const alive: readonly Signal[] = [
 ];
 
 /**
- * A new version of the golden set replaces the old one at minute 45. From the first run of the new version on, the
- * number of queries, the segments and the scores are different.
+ * A new version of the golden set replaces the old one at minute 45. From the new version's first run on, the number of
+ * queries, the segments and the scores are different.
  */
 export const rotation: readonly Signal[] = [
   signal('recalld_golden_scored_queries', { ...faq, segment: 'all' }, (m) => (m < 47 ? 103 : 250)),

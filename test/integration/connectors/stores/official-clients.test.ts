@@ -1,7 +1,7 @@
 /**
  * The vendor's own client verifies both sides of each contract. The client fills and queries the stand-in, which must
- * respond in a form that the client can read. Our adapter must send the same requests as the client sends for the same
- * call; the client's types check the arguments of that call. A wrong stand-in and a wrong adapter therefore both fail.
+ * respond in a form that the client can read. For each call, our adapter must send the same requests as the client; the
+ * client's types check the arguments of the client's call. A wrong stand-in and a wrong adapter therefore both fail.
  */
 import { Client as Elasticsearch } from '@elastic/elasticsearch';
 import { Client as OpenSearch } from '@opensearch-project/opensearch';
@@ -66,7 +66,7 @@ const idsOf = async (store: VectorStore) =>
   valueOf(await store.nearest({ ...three, filter: { topic: 'topic-0' }, exact: false }, never)).neighbours.map(
     ({ id }) => id,
   );
-/** Returns the ids in the requests of the store, so that the client can request the same ids. */
+/** Returns the ids in the store's requests, so that the client can request the same ids. */
 const listedIn = (sent: readonly WireRequest[], read: (body: never) => readonly string[] | undefined) =>
   sent.flatMap(({ body }) => read(body as never) ?? []);
 

@@ -10,7 +10,7 @@ const database = useDatabase('empty');
 const opened: VectorStore[] = [];
 
 beforeAll(async () => {
-  // Id lookups use no operator of pgvector, so a column of another type named `vector` is sufficient.
+  // Id lookups use no pgvector operators, so a column of another type named `vector` is sufficient.
   await database.pool.query(`
     create domain vector as real[];
     create table chunks (key text primary key, embedding vector, body text);

@@ -46,7 +46,7 @@ interface Setting {
 
 let made = 0;
 
-/** Creates a run of a separate golden set, in progress; its queries take 5 ms each and are sent one at a time. */
+/** Creates an in-progress run of a separate golden set; its queries take 5 ms each and are sent one at a time. */
 async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [`d${n}`] }: Setting = {}) {
   const runs = createGoldenRuns(database.pool);
   const sets = createGoldenSets(database.pool);

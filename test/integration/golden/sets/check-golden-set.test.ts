@@ -18,7 +18,7 @@ const since = new Date(0);
 const oldText =
   'Refunds are paid within fourteen days to the card that was used. Ask us when it takes longer than that.';
 
-/** Every text has the same vector; the results of the store are scripted. */
+/** Every text has the same vector; the store's results are scripted. */
 const embedder: Embedder = {
   identity: 'same',
   embed: async (texts) => ({

@@ -21,7 +21,7 @@ import { SteerableClock } from '../../../support/steerable-clock.ts';
 
 const never = new AbortController().signal;
 
-/** Texts that begin with the same topic, such as `pay 3` and `pay 7`, get similar vectors. */
+/** Strings that begin with the same topic, such as `pay 3` and `pay 7`, get similar vectors. */
 function vectorOf(text: string): Float32Array {
   const [topic = '', number = '0'] = text.split(' ');
   const axis = ['pay', 'ship', 'login'].indexOf(topic);

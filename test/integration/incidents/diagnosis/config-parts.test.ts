@@ -1,6 +1,6 @@
 /**
- * Pipelines, golden sets and checks that are removed from the config, in a fleet whose replicas get the new config one
- * by one.
+ * Pipelines, golden sets and checks that are removed from the config, in a fleet whose replicas receive the new config
+ * one by one.
  */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -38,7 +38,7 @@ beforeEach(async () => {
 const incidents = () => createIncidents(database.pool);
 const parts = () => createConfiguredItems(database.pool);
 
-/** Runs one minute of a scheduler that has run since `since` and has these pipelines in its config. */
+/** Runs one minute of a scheduler that has been running since `since` with these pipelines in its config. */
 const follow = (at: Date, watched: readonly WatchedPipeline[], since = START) =>
   followConfig(
     {

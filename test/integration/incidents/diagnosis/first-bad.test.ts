@@ -30,7 +30,7 @@ const database = useDatabase();
 const never = new AbortController().signal;
 
 const queries = goldenQueries(40);
-/** Nine unjudged documents, and between them the relevant document of the query. */
+/** Nine unjudged documents, with the query's relevant document among them. */
 const rightAnswer = (index: number) => ['a', 'b', 'c', 'd', `d${index + 1}`, 'e', 'f', 'g', 'h', 'i'];
 
 let pipelinesMade = 0;

@@ -23,12 +23,12 @@ const drop = anAlert({ rule: 'RecalldCheckCritical' });
 
 const listOf = (word: string, query: number) => [`${word}-${query}`, `${word}-${query}-next`];
 
-/** Twelve queries from a day ago, and twelve from the last half hour; the text of each query is its number. */
+/** Twelve queries from a day ago, and twelve from the last half hour; each query's text is its number. */
 async function replayed(
   parts: {
-    /** Prefix of the document ids in the results of the older queries; default: `good`, as in a replay. */
+    /** Prefix of the document ids in the older queries' results; default: `good`, as in a replay. */
     readonly before?: string;
-    /** Prefix of the document ids in the results of the recent queries; default: `good`, as in a replay. */
+    /** Prefix of the document ids in the recent queries' results; default: `good`, as in a replay. */
     readonly now?: string;
     readonly retriever?: Retriever['retrieve'];
     readonly sample?: Partial<LiveSample>;

@@ -51,7 +51,7 @@ interface Way {
   readonly break: (world: World, place: number) => Promise<string>;
 }
 
-/** Cases that add chunks come last, so that these chunks outrank no document of another case. */
+/** Cases that add chunks come last, so that these chunks outrank no other case's documents. */
 const ways: Readonly<Record<string, Way>> = {
   returned: { verdict: 'returned', break: (world, place) => world.aQuestionAbout(place) },
   below_k: {
@@ -211,7 +211,7 @@ const uniform = uniforms(7);
 const gaussian = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 const vectors = Array.from({ length: DOCUMENTS }, () => Array.from({ length: DIMENSIONS }, gaussian));
 const idOf = (place: number) => `doc-${place}`;
-/** The model's vector for the text of a document. */
+/** The model's vector for a document's text. */
 const vectorOf = (text: string) => vectors[Number(/^w(\d+)x/.exec(text)?.[1] ?? -1)] ?? [];
 const textOf = (place: number) => Array.from({ length: 12 }, (_, word) => `w${place}x${word}`).join(' ');
 

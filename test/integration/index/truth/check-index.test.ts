@@ -67,7 +67,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     world.lines = world.lines.filter(({ id }) => !withdrawn.has(id));
     await world.round();
     expect((await world.value('index_orphaned_ratio'))?.value).toBe(0);
-    // The store contains this document first; the manifest contains it only once the next round reads the manifest.
+    // The store contains this document immediately; recalld learns that the manifest lists it only in the next round.
     world.store.hold([...world.store.held, chunkOf('new')]);
     world.lines.push({ id: 'new', hash: 'v1', updated_at: START.toISOString() });
     await world.round(2 * HOUR_MS);

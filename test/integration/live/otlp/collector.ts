@@ -22,7 +22,7 @@ export interface Collector {
   readonly requests: CollectedRequest[];
   /** Responses to send instead of a success. */
   readonly refusals: Refusal[];
-  /** Body of every success. */
+  /** Body of every successful response. */
   partial: PartialSuccess | null;
   close(): Promise<void>;
 }

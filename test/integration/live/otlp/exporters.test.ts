@@ -61,7 +61,7 @@ async function traceWith(
 ): Promise<void> {
   const provider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)], spanLimits });
   work(provider.getTracer('rag-tracer', '4.5.6'));
-  // A failed export rejects here; tests of failures inspect the data of the collector instead.
+  // A failed export rejects here; tests of failures inspect the collector's data instead.
   await provider.forceFlush().catch(() => undefined);
   await provider.shutdown();
 }

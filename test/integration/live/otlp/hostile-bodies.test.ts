@@ -148,7 +148,7 @@ describe('bodies that are too expensive', () => {
       const expected = { near: 'x', flaws: isTaken ? {} : { attribute_too_deep: 1 } };
       const request = requestWith(nested(depth));
       expect(flawsOf(contentOf(Buffer.from(JSON.stringify(request)), jsonType))).toMatchObject(expected);
-      // The encoder of protobufjs supports no deeper nesting.
+      // The protobufjs encoder supports no deeper nesting.
       if (depth > 40) continue;
       const body = type.encode(requestWith(nested(depth), (id) => Buffer.from(id, 'hex'))).finish();
       expect(flawsOf(contentOf(body, protobufType))).toMatchObject(expected);
@@ -186,7 +186,7 @@ function nested(depth: number): object {
   return depth === 1 ? { stringValue: 'x' } : { arrayValue: { values: [nested(depth - 1)] } };
 }
 
-/** A field with a length, in the wire format of protobuf. */
+/** A length-delimited field in the protobuf wire format. */
 function delimited(field: number, content: Uint8Array): Uint8Array {
   return protobuf.Writer.create()
     .uint32(field * 8 + 2)

@@ -22,7 +22,7 @@ beforeAll(async () => {
   collector = await startCollector();
   const exporter = new OTLPTraceExporter({ url: `${collector.url}/v1/traces` });
   provider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
-  // The instrumentation patches the module permanently, so all tests of this file share one instrumentation.
+  // The instrumentation patches the module permanently, so all tests in this file share one instrumentation.
   new LangChainInstrumentation({ tracerProvider: provider }).manuallyInstrument(CallbackManagerModule);
 });
 

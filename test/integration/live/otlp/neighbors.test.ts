@@ -239,7 +239,7 @@ describe('unreadable data is counted', () => {
   });
 });
 
-/** A field with a length, in the wire format of protobuf. */
+/** A length-delimited field in the protobuf wire format. */
 function delimited(field: number, content: Uint8Array): Uint8Array {
   return protobuf.Writer.create()
     .uint32(field * 8 + 2)

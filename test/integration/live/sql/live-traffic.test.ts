@@ -21,7 +21,7 @@ import { withPool } from '../../../support/with-pool.ts';
 
 const database = useDatabase();
 let traffic: LiveTraffic;
-/** Stands for another process that uses the same database. */
+/** Stands in for another process that uses the same database. */
 let replica: LiveTraffic;
 
 const after = (ms: number) => new Date(NOON.getTime() + ms);
@@ -354,7 +354,7 @@ describe('fragments of a query from another export', () => {
     await traffic.dropOldFragments(NOON);
     await traffic.dropOldFragments(after(10 * MINUTE - 1));
     expect(await held()).toBe(1);
-    // A retry that arrives when the next partition is in use is stored a second time, but counted once.
+    // A retry that arrives when the next partition is in use is stored a second time, but counted only once.
     await traffic.bufferFragments([anEmbeddingFragment({ receivedAt: after(10 * MINUTE), text: 'rewritten' })]);
     expect(await held()).toBe(2);
     await record(aSample());

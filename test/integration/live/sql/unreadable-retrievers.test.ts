@@ -1,4 +1,4 @@
-/** Unreadable retriever spans for the doctor: written at most once a minute, deleted after a month. */
+/** Unreadable retriever spans for the doctor: written at most once a minute, and deleted after a month. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { createCleanupStack } from '../../../../src/core/cleanup-stack.ts';

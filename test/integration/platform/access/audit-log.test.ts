@@ -1,4 +1,4 @@
-/** Tests that the transaction of a user's action also records the user, and the state before and after the action. */
+/** Tests that the transaction of a user's action also records the user and the states before and after the action. */
 import { expect, it } from 'vitest';
 import { erase } from '../../../../src/app/erasure/erase.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';

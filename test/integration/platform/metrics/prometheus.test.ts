@@ -35,7 +35,7 @@ function aClock(start = nine): Clock & { advance(seconds: number): void } {
 /** An exporter that returns text. */
 interface TextExporter extends Omit<Exporter, 'scrape'> {
   scrape(): Promise<string>;
-  /** Returns a scrape from after a new read of the stored rows succeeded or failed. */
+  /** Returns a scrape made after a new read of the stored rows has succeeded or failed. */
   freshScrape(): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Redis in the topologies of fleets: a cluster, a master with sentinels, and mutual TLS. */
+/** Redis in fleet topologies: a cluster, a master with sentinels, and mutual TLS. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -30,7 +30,7 @@ async function open(redis: RedisSettings, jobs: readonly JobSpec[] = []): Promis
 
 const pem = (file: string): string => readFileSync(file, 'utf8');
 
-/** Returns a TLS config that trusts the server's certificate and names the files of the client certificate. */
+/** Returns a TLS config that trusts the server's certificate and names the client certificate's files. */
 function filesOf(own: TlsFiles, client: TlsFiles) {
   return {
     ca_file: own.ca,
@@ -39,7 +39,7 @@ function filesOf(own: TlsFiles, client: TlsFiles) {
   };
 }
 
-/** Returns TLS options with the contents of the files that `filesOf` names, for a direct connection. */
+/** Returns TLS options for a direct connection, with the contents of the files that `filesOf` names. */
 function materialOf(own: TlsFiles, client: TlsFiles) {
   return { ca: pem(own.ca), cert: pem(client.cert), key: pem(client.key), servername: 'redis.example' };
 }

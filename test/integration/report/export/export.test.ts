@@ -1,4 +1,4 @@
-/** Exports to each format, read back with DuckDB. */
+/** Exports in each format, read back with DuckDB. */
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -133,7 +133,7 @@ describe('an export', () => {
   });
 });
 
-/** Returns the files in a folder and its subfolders whose content includes a text. */
+/** Returns the files in a folder and its subfolders whose content includes a string. */
 async function filesWith(folder: string, text: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));

@@ -1,4 +1,6 @@
-/** Tests that recalld can read collections filled by Qdrant's client: ids, payloads, named vectors, quantization. */
+/**
+ * Tests that recalld can read collections filled by Qdrant's client: ids, payloads, named vectors, and quantization.
+ */
 import { QdrantClient } from '@qdrant/js-client-rest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bruteForce, recallOf } from '../../../../src/connectors/stores/store-tests/subject.ts';

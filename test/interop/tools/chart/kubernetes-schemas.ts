@@ -15,7 +15,7 @@ interface Definition {
   }[];
 }
 
-/** Writes, for each kind, a schema that refuses unknown fields. Returns the path pattern of the schema files. */
+/** For each kind, writes a schema that refuses unknown fields. Returns the path pattern of the schema files. */
 export async function kubernetesSchemas(): Promise<string> {
   const source = path.join(await goModule('k8s.io/kubernetes'), 'api/openapi-spec/swagger.json');
   const swagger = JSON.parse(readFileSync(source, 'utf8')) as { readonly definitions: Record<string, Definition> };

@@ -24,7 +24,7 @@ function rules(runbook: string): string {
   return JSON.stringify({ groups: [{ name: 'recalld', rules: [{ alert: 'Down', expr: 'up == 0', annotations }] }] });
 }
 
-/** Returns the folder of a copy of the chart with these files. */
+/** Returns the folder with a copy of the chart that contains these files. */
 export function copyChart(files: Readonly<Record<string, string>>): string {
   mkdirSync(workshop, { recursive: true });
   const copy = path.join(mkdtempSync(path.join(workshop, 'chart-')), 'recalld');

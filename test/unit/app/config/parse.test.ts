@@ -84,7 +84,7 @@ describe('the services of pipelines', () => {
 
   it('belong to one pipeline each', () => {
     expect(problemOf(pipelines('[a, rag]', '[rag]'))).toBe(
-      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also lists, but the spans of a service can belong to only one pipeline; remove the name from one pipeline, and if the service queries both pipelines, set the attribute recalld.pipeline on its spans.',
+      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also lists. The spans of a service can belong to only one pipeline: remove the name from one of the two. If the service queries both pipelines, set the attribute recalld.pipeline on its spans.',
     );
     expect(parse(pipelines('[a, rag]', '[b]')).pipelines).toHaveLength(2);
   });

@@ -106,7 +106,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ['queue: {backend: redis, url: "redis://x", tls: {ca_file: ca.pem}}', 'queue.tls requires a rediss:// URL.'],
     [
       'queue: {backend: redis, url: "redis://x/2", topology: {kind: cluster}}',
-      'queue.url selects a database, but a cluster only has database 0; remove the number.',
+      'queue.url selects a database, but a cluster has only database 0; remove the number.',
     ],
     [
       'queue: {backend: redis, url: "redis://x", topology: {kind: sentinel, name: r, others: [s2]}}',

@@ -8,7 +8,7 @@ import { expressions, fillIn, type PlacedPanel, readDashboards, statements } fro
 const dashboards = readDashboards();
 const catalogue: Readonly<Record<string, MetricDefinition>> = metricCatalogue;
 
-/** Tables that contain texts of users, or data that identifies users. */
+/** Tables that contain user texts, or data that identifies users. */
 const withText = new Set([
   'live_queries',
   'feedback',

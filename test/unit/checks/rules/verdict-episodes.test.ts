@@ -132,7 +132,7 @@ describe('the backtest of a check', () => {
   });
 
   it('does not change unless a change is intended', async () => {
-    // Three weeks of an hourly check: a night with failures, a flapping afternoon, two days without the scheduler.
+    // Three weeks of an hourly check: a night with failures, a flapping afternoon, and two days without the scheduler.
     const weeks = Array.from({ length: 21 * 24 }, (_, at): Verdict | '.' => {
       if (at >= 50 && at < 58) return at < 52 ? 'warning' : 'critical';
       if (at >= 160 && at < 170) return at % 2 === 0 ? 'warning' : 'ok';

@@ -33,7 +33,7 @@ function answer(data: readonly Entry[]): Responder {
   return json({ object: 'list', data, model: 'm', usage: { prompt_tokens: 8, total_tokens: 8 } });
 }
 
-/** A vector for each text of the request, in reverse order. */
+/** A vector for each text in the request, in reverse order. */
 const backwards: Responder = (request, response) => {
   const { input } = JSON.parse(request.body) as { input: string[] };
   answer(input.map((text, index) => entry(index, [text.length, 1])).toReversed())(request, response);

@@ -31,7 +31,7 @@ function aMessage(parts: Partial<Message> = {}): Message {
   };
 }
 
-/** A text that exceeds every limit; each character has two UTF-16 code units, and four bytes in UTF-8. */
+/** A string that exceeds every limit; each character has two UTF-16 code units, and four bytes in UTF-8. */
 const long = '\u{1F534}'.repeat(5000);
 const longMessage = aMessage({ summary: long, lines: [long, long], diagnosis: long });
 const hasHalfCharacter = (body: object): boolean => !JSON.stringify(body).isWellFormed();

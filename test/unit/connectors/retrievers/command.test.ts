@@ -41,7 +41,7 @@ const program = (onRequest: string): string => `
   });`;
 
 const startsFile = () => path.join(folder, 'starts');
-/** The process id of each start of the program, in chronological order. */
+/** The program's process ids, one for each start, in chronological order. */
 const starts = (): number[] =>
   existsSync(startsFile()) ? readFileSync(startsFile(), 'utf8').trim().split('\n').map(Number) : [];
 

@@ -1,4 +1,4 @@
-/** HTTP services with special requirements: GraphQL, mutual TLS, texts for a reranker. */
+/** HTTP services with special requirements: GraphQL, mutual TLS, and texts for a reranker. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

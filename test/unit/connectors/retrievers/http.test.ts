@@ -103,7 +103,7 @@ describe('a query', () => {
         body: { whole: '{{text}}', part: ['<{{text}}>'], k: '{{k}}', none: '{{tags.none}}' },
       }),
     );
-    // A path segment cannot be "." or ".."; the test of path_changed covers these two texts.
+    // A path segment cannot be "." or ".."; the test of path_changed covers these two values.
     const text = anyText.map((text) => `-${text}`);
     await fc.assert(
       fc.asyncProperty(text, fc.nat(), async (text, k) => {

@@ -22,7 +22,7 @@ function configOf(pipeline: object): Config {
   return parseConfig(JSON.stringify({ pipelines: [{ name: 'docs', ...pipeline }] }), 'recalld.yaml', {}, () => '');
 }
 
-/** Sends one query to the retriever of a pipeline, as a golden run does. */
+/** Sends one query to a pipeline's retriever, as a golden run does. */
 async function ask(pipeline: object): Promise<RetrieverAnswer> {
   const built = createPipelines(configOf(pipeline), silentLogger);
   try {

@@ -51,7 +51,7 @@ describe('the results of an answer', () => {
       message: expect.stringContaining('retriever.results.text is body'),
     });
     expect(() => readJson({}, { list: 'results', id: null, score: null })).toThrow(
-      'retriever.results.id: null means that ids are derived from the texts; set results.text, or set results.id to the field with the ids.',
+      'retriever.results.id: null means that ids are derived from the texts; set results.text, or set results.id to the field that contains the ids.',
     );
   });
 

@@ -13,7 +13,7 @@ import { MemoryVectorStore } from '../../../support/memory-vector-store.ts';
 import { topicByTopic } from '../../../support/vector-documents.ts';
 
 const signal = new AbortController().signal;
-/** Numbers of documents below and above the size of the sample that store-test takes. */
+/** Numbers of documents below and above store-test's sample size. */
 const [WHOLE, LARGE] = [300, 1100];
 
 /** A store that is correct except for the given functions. */

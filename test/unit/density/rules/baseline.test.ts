@@ -187,7 +187,7 @@ describe('crossFitRanks', () => {
   });
 });
 
-/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('overdispersion', () => {
   interface Input {
     readonly window_counts: readonly number[];

@@ -192,7 +192,7 @@ it('are twenty different texts that no edit changes unseen', () => {
   expect(canaryTexts).toMatchSnapshot();
 });
 
-/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('canary', () => {
   interface Input {
     readonly stored: ScaledVectors;

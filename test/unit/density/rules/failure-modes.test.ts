@@ -1,4 +1,4 @@
-/** Tests which failures around a store must change the density of queries, and which must not. */
+/** Tests which failures around a store must change query density, and which must not. */
 import { describe, expect, it } from 'vitest';
 import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
 import { measureWindow } from '../../../../src/density/rules/measure-window.ts';

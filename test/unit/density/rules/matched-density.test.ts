@@ -20,8 +20,8 @@ const drawn = (count: number, uniform: () => number): Float64Array =>
 
 describe('coverage against similar reference queries', () => {
   it('matches the definition', () => {
-    // The first two queries are in one session, with the mean (1 + 0) / 2; the other session has the mean 2. From each,
-    // 0.5 is subtracted.
+    // The first two queries are in one session, with the mean (1 + 0) / 2; the other session has the mean 2. The
+    // baseline mean, 0.5, is subtracted from both.
     const excess = Float64Array.of(1, 0, 2);
     const reference = Float64Array.of(0, 1, 0, 1);
     const { density, upperLimit } = matchedDensity(excess, [0, 0, 1], reference, 0.025);

@@ -20,7 +20,7 @@ describe('repeatDensity', () => {
     const { density, ciLow, ciHigh, ciMethod, dropped } = repeatDensity(same(100), scores);
     expect({ density, ciMethod, dropped }).toEqual({ density: 1, ciMethod: 'wilson', dropped: 0 });
     // The bound is exp(-0.037 ln 100): Wilson's upper bound for 0 of 100 is 0.037, and each such query may have the
-    // maximum change of surprise.
+    // maximum change in surprise.
     expect(ciLow).toBeCloseTo(0.84336, 5);
     expect(ciHigh).toBeCloseTo(1 / 0.84336, 4);
   });

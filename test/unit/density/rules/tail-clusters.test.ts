@@ -168,7 +168,7 @@ describe('mergeSimilar', () => {
   });
 });
 
-/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('tail clusters', () => {
   interface Input {
     readonly tail_current: readonly number[];
@@ -206,7 +206,7 @@ describe('tail clusters', () => {
         column,
       ).toEqual([]);
     }
-    // Tail probabilities far below the tolerance are precise too.
+    // Tail probabilities far below the tolerance are also precise.
     for (const [i, { p }] of clusters.entries()) expect(p / (expected.p[i] ?? 0)).toBeCloseTo(1, 9);
   });
 });

@@ -1,4 +1,4 @@
-/** Reference values of SciPy, scikit-learn and NumPy for two-sample statistics, and arbitrary samples. */
+/** Reference values from SciPy, scikit-learn and NumPy for two-sample statistics, and arbitrary samples. */
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';

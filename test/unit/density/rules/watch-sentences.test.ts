@@ -30,7 +30,7 @@ describe('the sentence of a density alert', () => {
       'Query density of docs dropped to 0.8 (95 % CI 0.73-0.88, 412 sessions since 2026-11-20 12:00 UTC); the baseline is 1. ' +
         '13 % of traffic is poorly covered, 5 % in the baseline; drift confirmed (page). ' +
         'Most of the drop is in one group of similar queries: 12 % of traffic at a density of 0.41, 4 % in the baseline. ' +
-        'The queries are new: users ask about content that the store does not have. ' +
+        'The queries are new: users are asking about content that the store does not have. ' +
         'Golden queries confirm this. ' +
         'Confidence: high.',
     );

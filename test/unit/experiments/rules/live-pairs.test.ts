@@ -34,7 +34,7 @@ describe('a pair', () => {
     ]);
     const { baseline, candidate } = scorePair(['b', 'c'], ['a', 'b'], grades, 2);
     expect(candidate).toBeCloseTo(1, 12);
-    // Measured against the ideal order of its documents alone, the baseline would score 1.
+    // Measured only against the ideal order of its own documents, the baseline would score 1.
     expect(baseline).toBeCloseTo((1 + 1 / Math.log2(3)) / (3 + 1 / Math.log2(3)), 12);
     expect(scorePair([], ['a'], grades, 2).baseline).toBe(0);
     expect(

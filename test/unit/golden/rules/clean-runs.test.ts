@@ -23,7 +23,7 @@ describe('the runs from which a baseline estimates its noise', () => {
     const others = [0.8, 0.8, 0.8, 0.67].map((mean, n) => facts(`r${n}`, mean));
     const { kept, excluded } = chooseCleanRuns(facts('pinned', 0.8), others, false);
     expect(kept).toEqual(['r0', 'r1', 'r2']);
-    expect(excluded).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.67 is far from the median 0.8 of all runs' }]);
+    expect(excluded).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.67 is far from the median of all runs (0.8)' }]);
   });
 
   it('keep the wide spread of a noisy retriever, of which no run is an outlier', () => {

@@ -20,7 +20,7 @@ const queries = Array.from({ length: 20 }, (_, n) =>
 );
 const settings = aRunSettings({ cutoffs: [1, 5], segmentKeys: ['language'] });
 
-/** A run that finds the relevant document of each query, except the queries whose index is in `missed`. */
+/** A run that finds each query's relevant document, except for the queries whose index is in `missed`. */
 function aSide(missed: readonly number[] = [], parts: Partial<ComparedSide> = {}): ComparedSide {
   const answers = queries.map(({ id }, n) =>
     anAnswer({ queryId: id, documents: documents(missed.includes(n) ? 'x' : `d${n}`) }),

@@ -6,7 +6,7 @@ const NDCG = { measure: 'ndcg', k: 10 } as const;
 const MRR = { measure: 'mrr', k: 10 } as const;
 const settings = { alpha: 0.05, minEffect: null };
 
-/** 40 queries, of which every `step`-th scores `other` and the rest score 0.5. */
+/** 40 queries: every `step`-th query scores `other`, and the rest score 0.5. */
 const scores = (other: number, step: number): Float64Array =>
   Float64Array.from({ length: 40 }, (_, row) => (row % step === 0 ? other : 0.5));
 

@@ -200,8 +200,8 @@ describe('compareMetric with the noise of a retriever', () => {
     expect(noisy.verdict).toBe('inconclusive');
     expect(noisy.pRandomization).toBe(alone.pRandomization);
     expect(noisy.p).toBeGreaterThan(0.05);
-    // The 97.5 % quantile of t with 5 degrees of freedom is 2.5706; the variance of the queries makes the used quantile
-    // slightly smaller.
+    // The 97.5 % quantile of t with 5 degrees of freedom is 2.5706; because of the variance of the queries, the
+    // quantile that is used is slightly smaller.
     expect(noisy.difference - noisy.ciLow).toBeGreaterThan(2.55 * 0.03);
     expect(noisy.difference - noisy.ciLow).toBeLessThan(2.5706 * Math.hypot(0.03, 0.003));
     expect(noisy.ciHigh).toBeGreaterThan(0);

@@ -74,7 +74,7 @@ describe('the detectable drop of a golden set', () => {
 describe('the description of the detectable drop', () => {
   it('states its assumption before the first rerun', () => {
     expect(describePower(null, 100, check, 24)).toBe(
-      'ndcg@10: the detectable drop is unknown until a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). For a retriever that always returns the same results, the check reports every drop of at least 0.02 within 2 runs.',
+      'ndcg@10: the detectable drop is unknown until a run is pinned with reruns, which measure the retriever noise (`recalld baselines pin RUN --reruns 9`). For a retriever that always returns the same results, the check reports every drop of at least 0.02 within 2 runs.',
     );
   });
 

@@ -16,7 +16,7 @@ describe('the difference between judged ids and returned ids', () => {
     [['\uff11\uff12'], ['12'], ['compatibility characters of Unicode']],
     [['d\u200b1'], ['d1'], ['invisible characters']],
     [['"d1"'], ['d1'], ['quotation marks']],
-    [['two words'], ['twowords'], ['blanks']],
+    [['two words'], ['twowords'], ['white space']],
     [['d 1'], ['d\u00a01'], ['compatibility characters of Unicode']],
     [['12.0'], ['12'], ['a trailing .0']],
     [['0012'], ['12'], ['leading zeros']],
@@ -47,7 +47,7 @@ describe('the difference between judged ids and returned ids', () => {
   it('is described in words', () => {
     expect(differenceInWords([])).toBe('have nothing in common');
     expect(differenceInWords(['case'])).toBe('differ in case');
-    expect(differenceInWords(['case', 'blanks', 'zeros'])).toBe('differ in case, blanks and zeros');
+    expect(differenceInWords(['case', 'quotation marks', 'zeros'])).toBe('differ in case, quotation marks and zeros');
   });
 
   it('is visible even for two ids that look the same, and no control character reaches a terminal', () => {

@@ -102,7 +102,7 @@ describe('the start of a day', () => {
     ['Europe/Paris', '2026-11-20T23:00:00Z', '2026-11-20T23:00:00Z'],
     ['Asia/Kathmandu', '2026-11-20T12:00:00Z', '2026-11-19T18:15:00Z'],
     ['Europe/Paris', '2026-10-25T22:59:00Z', '2026-10-24T22:00:00Z'],
-    // In Santiago the clocks went from midnight to 01:00 on 6 September 2026.
+    // In Santiago, the clocks went from midnight to 01:00 on 6 September 2026.
     ['America/Santiago', '2026-09-06T12:00:00Z', '2026-09-06T04:00:00Z'],
   ])('in %s of %s is %s', (timezone, now, expected) => {
     expect(startOfDay(timezone, at(now))).toEqual(at(expected));

@@ -19,7 +19,7 @@ const words: Readonly<Record<string, ComparisonVerdict>> = {
   '?': 'inconclusive',
 };
 
-/** Builds a history of runs in which each letter stands for the verdict of a run, oldest first. */
+/** Builds a history of runs in which each letter stands for a run's verdict, oldest first. */
 function history(letters: string, baselineRunId = 'pinned'): ComparedRun[] {
   return Array.from(letters, (letter, i) => ({
     runId: `${baselineRunId}-${i}`,

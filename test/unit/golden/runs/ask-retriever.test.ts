@@ -35,7 +35,7 @@ async function ask({ queries, settings = {}, latencyMs = 10, reply = () => ['d1'
   return { answers, retriever, elapsedMs };
 }
 
-/** Returns the reason of the rejection. */
+/** Returns the reason for the rejection. */
 function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,

@@ -187,7 +187,7 @@ describe('judgments without a header are not shifted by row numbers', () => {
 
   it('ambiguous spaces are not separators if tabs separate the other columns', async () => {
     const { message } = await refusal(beir('1\tQ0 d1\t1\n2\tQ0 d2\t1\n'), '.');
-    expect(message).toContain('tabs or as "query 0 document grade" separated by blanks');
+    expect(message).toContain('tabs or as "query 0 document grade" separated by spaces');
   });
 
   it('one document per query is not mistaken for a row number', async () => {

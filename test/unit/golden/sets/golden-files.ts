@@ -41,7 +41,7 @@ export function readFiles(
   return withFiles(files, (folder) => read(join(folder, name), options));
 }
 
-/** Returns the error with which the files are refused; paths in the message are relative to the folder of the files. */
+/** Returns the error with which the files are refused; paths in the message are relative to the files' folder. */
 export function refusal(
   files: Files,
   name: string,

@@ -70,7 +70,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'a nested tag',
       '{"text": "a", "tags": {"b": {}}, "relevant": []}',
-      '"tags.b" must be text, a number, true or false.',
+      '"tags.b" must be a string, a number, true or false.',
     ],
     [
       'tags in a list',

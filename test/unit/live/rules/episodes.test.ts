@@ -220,7 +220,7 @@ describe('the measures of episodes', () => {
     let [repeats, calls] = [0, 0];
     for (let trial = 0; trial < trials; trial += 1) {
       const episodes = Array.from({ length: 60 }, (_, cluster) => {
-        // Of the agents, 30 % loop: all their calls after the first are repeats, so calls within an episode depend on
+        // 30 % of the agents loop: all their calls after the first are repeats, so calls within an episode depend on
         // each other.
         const later = 1 + Math.floor(random() * 5);
         const repeated = random() < 0.3 ? later : 0;

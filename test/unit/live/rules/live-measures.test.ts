@@ -66,7 +66,7 @@ describe('the measures of live traffic', () => {
   });
 
   it('weight each sample by the number of queries that it represents', () => {
-    // Of 1000 good queries, a tenth was sampled; all 100 empty queries and all 50 failed queries were sampled.
+    // A tenth of the 1000 good queries, all 100 empty queries and all 50 failed queries were sampled.
     const sampled = [
       ...queries(100, () => ({ probability: 0.1 })),
       ...queries(100, (i) => ({ cluster: `e${i}`, outcome: 'empty', shown: 0 })),

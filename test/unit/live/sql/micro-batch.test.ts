@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMicroBatch } from '../../../../src/live/sql/live-traffic.ts';
 
-/** A batch of at most five items, of which at most 200 wait, whose writes are completed by the test. */
+/**
+ * Writes batches of at most five items, and refuses calls while more than 200 items wait; the test completes the
+ * writes.
+ */
 function aBatch() {
   const writes: { readonly items: readonly number[]; end(): void; fail(): void }[] = [];
   const call = createMicroBatch<number, number>({

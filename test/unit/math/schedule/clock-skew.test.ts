@@ -56,7 +56,7 @@ describe('a clock', () => {
     [-86_400, '24 h behind'],
   ])('that is %s s off is told of as %s that of the database', (seconds, words) => {
     expect(clockTrouble({ seconds, marginSeconds: 0 })).toBe(
-      `The clock of this machine is ${words} the database clock. This machine starts no scheduled work until the clocks agree within a minute; synchronize both machines with NTP.`,
+      `The clock of this machine is ${words} the database clock. This machine starts no scheduled work until the clocks agree to within a minute; synchronize both machines with NTP.`,
     );
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Checks the significance tests for two runs against reference values of SciPy and exact arithmetic. The README next to
- * the reference file describes where the values come from.
+ * Checks the significance tests for two runs against reference values from SciPy and exact arithmetic. The README next
+ * to the reference file describes where the values come from.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Checks results against reference values of SciPy and exact arithmetic; the README next to the reference file states
+ * Checks results against reference values from SciPy and exact arithmetic; the README next to the reference file states
  * the provenance of the values.
  */
 import { readFileSync } from 'node:fs';

@@ -68,7 +68,7 @@ describe('the e-detector', () => {
   });
 });
 
-/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('e-detector', () => {
   interface Input {
     readonly windows: readonly (readonly number[])[];

@@ -161,8 +161,7 @@ describe('regions', () => {
     const rows = { rows: 50_000, columns: 2, data: new Float32Array(100_000) };
     for (let i = 0; i < 50_000; i++) rows.data[2 * i + (i % 2)] = 1;
     const regions = findRegions(rows, 1, 1);
-    // Only every third row is read. Of the rows that are read, as many point in one direction as in the other, except
-    // for one row.
+    // Only every third row is read. Of these rows, one more points in one direction than in the other.
     expect(regions.centroids[0]).toBeCloseTo(Math.SQRT1_2, 3);
     expect(regions.centroids[1]).toBeCloseTo(Math.SQRT1_2, 3);
   });
@@ -174,7 +173,7 @@ describe('regions', () => {
   });
 });
 
-/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('spherical k-means', () => {
   interface Input {
     readonly points: ScaledVectors;

@@ -186,7 +186,7 @@ describe('distinctRows', () => {
   });
 });
 
-/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('exact top-k', () => {
   interface Input {
     readonly store: ScaledVectors;

@@ -20,7 +20,7 @@ const build = (spec: Partial<Parameters<typeof graph>[0]> = {}): Built =>
     ),
   ) as Built;
 
-/** Returns the color of a series: the color in the last override that matches the name of the series. */
+/** Returns the color of a series: the color in the last override that matches the series name. */
 function colorOf({ fieldConfig }: Built, series: string): string | undefined {
   return fieldConfig.overrides
     .filter(({ matcher: { options } }) => options.startsWith('/') && new RegExp(options.slice(1, -1)).test(series))

@@ -19,7 +19,7 @@ function aPool(): ThreadPool<typeof tasks> {
   return pool;
 }
 
-/** Resolves when the next thread to start has ended; does not listen to its errors. */
+/** Resolves when the next thread to start has ended; does not listen for its errors. */
 function endOfNextThread(): Promise<void> {
   return new Promise((resolve) => {
     process.once('worker', (worker: Worker) => worker.once('exit', () => resolve()));

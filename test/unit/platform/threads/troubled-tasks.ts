@@ -1,4 +1,4 @@
-/** Tasks that fail in every way in which a thread can fail. */
+/** Tasks that fail in every way that a thread can fail. */
 export const tasks = {
   echo: (text: string) => text,
   refuse: (text: string) => {

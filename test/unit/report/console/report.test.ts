@@ -268,7 +268,7 @@ describe('the weekly report', () => {
     const words = [
       'This pipeline has no golden set.',
       'No alerts fired in this period',
-      'Query density of this pipeline is not monitored',
+      'Query density is not monitored for this pipeline',
       'The search for topics starts once there is a baseline',
       'there is no budget for false pages',
     ];

@@ -112,7 +112,7 @@ describe('pipelineStatus', () => {
       // A pipeline with a firing alert is not ok, and an ok pipeline has no incident.
       if (alerts.length > 0) expect(state).not.toBe('ok');
       expect(openIncidentOf(status, open(moment)) !== null).toBe(moment.hasIncident && state !== 'ok');
-      // The status is never better than the verdict of the check.
+      // The status is never better than the check's verdict.
       if (moment.verdict === 'critical') expect(state).toBe('critical');
       if (moment.verdict === 'warning') expect(['warning', 'critical', 'no_data']).toContain(state);
       if (moment.isTooOld || moment.run === 'void') expect(state).not.toBe('ok');

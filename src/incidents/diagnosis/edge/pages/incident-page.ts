@@ -95,7 +95,7 @@ export function incidentPage(data: IncidentPageData): PageContent {
 /** Names the likely cause and the symptom: "Documents missing from the index: nDCG@10 on faq 0.55, below 0.7". */
 function titleOf(incident: Incident): string {
   const { cause } = incident;
-  const headline = worstAlert(incident)?.worst.headline ?? 'an alert fires';
+  const headline = worstAlert(incident)?.worst.headline ?? 'an alert is firing';
   // The headline of an outage already states the cause.
   if (cause === 'unknown' || (cause === 'retriever_outage' && headline.startsWith('retriever down')))
     return `${capitalized(headline)}${cause === 'unknown' ? ' (cause unknown)' : ''}`;
@@ -259,7 +259,7 @@ function statusOf({ sentAt, givenUpAt, attempts }: SentMessage): Content {
 }
 
 /**
- * Returns the chart marks of sent messages: one mark for all messages of the same kind that were sent in the same
+ * Returns the chart marks for sent messages: one mark for all messages of the same kind that were sent in the same
  * minute.
  */
 function messageMarks(sent: readonly SentMessage[]): TrendMark[] {

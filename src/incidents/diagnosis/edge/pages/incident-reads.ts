@@ -175,5 +175,7 @@ async function readLiveQueries(context: Context, incident: Incident) {
   } as const;
 }
 
-/** Time before the incident from which live queries are read too, because the failing measure includes them. */
+/**
+ * Length of the period before the incident whose live queries are also read, because the failing measure includes them.
+ */
 const WINDOW_MS = 3 * HOUR_MS;

@@ -93,7 +93,7 @@ describe('the database role of Grafana', () => {
     const grants = path.resolve(import.meta.dirname, '../../../../../deploy/postgres/grafana-reader.sql');
     await database.pool.query(readFileSync(grants, 'utf8'));
   });
-  // Drops the role, because roles belong to the server, which other test files use too.
+  // Drops the role, because roles belong to the server, which other test files also use.
   afterAll(async () => {
     await database.pool.query('drop owned by recalld_grafana');
     await database.pool.query('drop role recalld_grafana');

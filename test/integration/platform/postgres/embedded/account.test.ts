@@ -130,7 +130,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     const binaries = await locateBinaries();
     const account = await databaseAccount(join(place, 'no cluster'));
     const found = await reachableBinaries(binaries, account, [place]);
-    // If another user cannot read the checkout, it is correct that the binaries are copied.
+    // If another user cannot read the checkout, it is correct to copy the binaries.
     const added = found === binaries ? [] : [basename(found.root)];
     expect((await readdir(place)).toSorted()).toEqual([...added, 'unused']);
   });

@@ -6,7 +6,7 @@ import { cleanUp, temporaryFolder } from './harness.ts';
 
 let folder: string;
 
-/** Creates a package as npm unpacks it, before the scripts of the package run. */
+/** Creates a package as npm unpacks it, before the package's scripts run. */
 beforeEach(async () => {
   folder = await temporaryFolder();
   await mkdir(join(folder, 'native', 'bin'), { recursive: true });

@@ -10,8 +10,8 @@ import { Client } from 'pg';
 import type { Connection } from '../../../../../src/platform/postgres/embedded/open.ts';
 import { waitFor } from '../../../../support/wait-for.ts';
 
-// Shared by tests of the embedded database: folders, other processes that open the database, and lists of running
-// processes.
+// Helpers shared by tests of the embedded database: folders, other processes that open the database, and lists of
+// running processes.
 
 export const isRoot = process.geteuid?.() === 0;
 
@@ -73,7 +73,7 @@ export function processesIn(folder: string): number[] {
 }
 
 /**
- * True if /proc shows the working directories of processes, by which these tests find the remaining processes.
+ * True if /proc shows the working directories of processes, which these tests use to find remaining processes.
  */
 export const canSeeProcesses = existsSync('/proc/self/cwd');
 

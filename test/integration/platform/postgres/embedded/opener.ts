@@ -52,7 +52,7 @@ try {
     await pool.query('select 1');
     const alive = setInterval(ignore, 60_000);
     stop = async () => {
-      // Stands in for the last query of a daemon before it releases the database.
+      // Stands in for a daemon's last query before the daemon releases the database.
       const work = pool.query('select pg_sleep(0.2)');
       const done = await work.then(
         () => true,

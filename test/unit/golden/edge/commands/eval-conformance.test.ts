@@ -55,7 +55,7 @@ async function evaluate(name: string, { inputs }: Case, ...options: string[]): P
   return JSON.parse(output.text);
 }
 
-/** Returns the differences between the report and the expected values that exceed rounding errors. */
+/** Returns the differences between the report and the expected values, except those within rounding error. */
 function differences(report: Report, expected: Expected): string[] {
   const metrics = Object.keys(expected.mean_complete).filter((metric) => ours.test(metric));
   const wrong = metrics.flatMap((metric) => [

@@ -11,7 +11,7 @@ import { CollectedOutput } from './eval-output.ts';
 const fixtures = fileURLToPath(new URL('../../../../fixtures/trec-runs', import.meta.url));
 
 interface Outcome {
-  /** Null without a report. */
+  /** Null if there is no report. */
   readonly report: Record<string, unknown> | null;
   readonly error: { readonly code?: string; readonly kind?: string; readonly message: string } | null;
 }

@@ -138,7 +138,7 @@ describe('golden answers compared with those of an earlier run', () => {
     const without = side((queryId, i) =>
       anAnswer({ queryId, documents: documents(...shifted(i).filter((id) => id !== 'a')) }),
     );
-    // Lists begin with a or b; b is still returned, a is not.
+    // Lists begin with a or b; b is still returned, but a is not.
     expect(changedAnswers(before, skipped, none).firstGone).toBe(1);
     expect(changedAnswers(before, without, none).firstGone).toBe(0);
   });

@@ -498,7 +498,7 @@ describe('a diagnosis', () => {
         wordEffects: { asked: 8, varying: 0, recovered: 0, changed: 8, startIgnored: 8, endIgnored: 8, restored: 0 },
       },
     ],
-    // A query gets the results of another query, but different ones each time.
+    // A query gets the results of a different query each time.
     [
       'random_answers',
       {
@@ -507,7 +507,7 @@ describe('a diagnosis', () => {
         wordEffects: { asked: 8, varying: 7, recovered: 0, changed: 6, startIgnored: 0, endIgnored: 0, restored: 3 },
       },
     ],
-    // The fault was repaired between the golden run and the repeated calls.
+    // The fault was fixed between the golden run and the repeated calls.
     [
       'unknown',
       {
@@ -570,7 +570,7 @@ describe('a diagnosis', () => {
         answers: { ...fallen, kept: 0.7, disorder: 0.3 },
       },
     ],
-    // A boost changes the scores of certain documents, and seldom the order of the others.
+    // A boost changes the scores of certain documents, and rarely changes the order of the others.
     [
       'ranking',
       {

@@ -12,7 +12,7 @@ import {
 import { anAlert, anIncident } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
 
-/** An alert of a check with the threshold 0.8; `value` is the score. */
+/** An alert from a check with a threshold of 0.8; `value` is the score. */
 const floor = (value: number, severity: Alert['severity'] = 'critical'): Alert =>
   anAlert({
     name: 'floor',

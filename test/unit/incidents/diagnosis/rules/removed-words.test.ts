@@ -3,7 +3,7 @@ import type { ComparedSide } from '../../../../../src/golden/rules/compare-golde
 import { changedQueries, wordEffects } from '../../../../../src/incidents/diagnosis/rules/removed-words.ts';
 import { aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../../support/builders.ts';
 
-/** Finds the documents that are named like the words of a text, the last word first. */
+/** Finds the documents that are named after the words of a text, last word first. */
 const search = (text: string): string[] =>
   text
     .split(' ')

@@ -95,7 +95,7 @@ describe('clicks over expected clicks, by simulation', () => {
     ['in which a varying number of documents is shown', { sessions: 1500, shown: anyShown }, { sessions: 150 }],
   ])('are unbiased, and bounds cover the truth in 95 % of windows %s', (_what, base, window) => {
     const { mean, coverage } = simulate(11, base, window);
-    // With 300 windows and 15 baselines, chance does not explain results beyond these limits.
+    // With 300 windows and 15 baselines, chance cannot explain results beyond these limits.
     expect(Math.abs(mean / (window.lift ?? 1) - 1)).toBeLessThan(0.03);
     expect(coverage).toBeGreaterThan(0.92);
     expect(coverage).toBeLessThan(0.98);

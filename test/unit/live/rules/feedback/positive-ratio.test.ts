@@ -10,7 +10,7 @@ function opinions(count: number, parts: Partial<OpinionTally> = {}): OpinionTall
 }
 
 describe('the positive ratio', () => {
-  // Reference values of Newcombe, Statistics in Medicine 17, 1998, table I, method 3.
+  // Reference values from Newcombe, Statistics in Medicine 17, 1998, table I, method 3.
   it.each([
     [81, 182, 0.2553, 0.3662],
     [15, 133, 0.0624, 0.1605],

@@ -74,7 +74,7 @@ describe('a rating', () => {
     (value) => {
       expect(read('rating', value)).toEqual({
         kind: 'refused',
-        message: 'value must be a number from 1 to 5 for a rating; the config of the pipeline sets the scale.',
+        message: 'value must be a number from 1 to 5 for a rating; the pipeline config sets the scale.',
       });
     },
   );

@@ -202,8 +202,8 @@ function namesOf(tallies: ReadonlyMap<string, Tally>, isMeant: (tally: Tally, na
 }
 
 /**
- * The interval of a share estimates the share in all traffic of the service, of which the window is only a sample. The
- * interval therefore contains the window's share in more than 95 % of cases.
+ * The interval of a share estimates the share in all of the service's traffic, of which the window is only a sample.
+ * The interval therefore contains the window's share in more than 95 % of cases.
  */
 function isCoverageStated({ coverage }: Tally, name: string): boolean {
   return coverage > 0.93 && (coverage < 0.97 || name === 'share of bad queries');

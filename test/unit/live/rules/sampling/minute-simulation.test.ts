@@ -33,7 +33,7 @@ const policy = aPolicy({
   budget: CAP / REPLICAS,
 });
 
-/** Queries per minute: a cold start with a burst, low traffic, growing traffic, a gap, very few queries. */
+/** Queries per minute: a cold start with a burst, low traffic, growing traffic, a gap, and very few queries. */
 const traffic = [800, 300, 120, 400, 900, 0, 40];
 
 /** Returns the same queries in every replication, except for the session ids and their random numbers. */
