@@ -18,12 +18,11 @@ import {
 } from './retriever.ts';
 import { compileFilter, compileValue, type JsonValue, refuseWithoutText } from './template.ts';
 
-/** Differences between the engines: the name, the authorization scheme, and the vector query in a search request. */
+/** Differences between the engines: the name, and the vector query in a search request. */
 const dialects = {
-  elasticsearch: { name: 'Elasticsearch', keyScheme: 'ApiKey', nearest: elasticsearchKnn<JsonValue> },
+  elasticsearch: { name: 'Elasticsearch', nearest: elasticsearchKnn<JsonValue> },
   opensearch: {
     name: 'OpenSearch',
-    keyScheme: 'Bearer',
     // OpenSearch limits the number of returned results by `size`, and the number of candidates by `k`.
     nearest: (field: string, vector: Float32Array, _size: number, candidates: number, filter: readonly JsonValue[]) =>
       opensearchKnn(field, vector, candidates, filter),
@@ -49,7 +48,7 @@ export function createSearchEngineRetriever(
   configField: string,
 ): Retriever {
   const dialect = dialects[config.kind];
-  const key = config.api_key === undefined ? undefined : `${dialect.keyScheme} ${config.api_key}`;
+  const key = config.api_key === undefined ? undefined : `ApiKey ${config.api_key}`;
   const api = createJsonApi(config, {
     service: dialect.name,
     configField,

@@ -47,7 +47,7 @@ describe('a retriever of the config', () => {
 
   it.each([
     ['elasticsearch', { api_key: 'k' }, 'ApiKey k'],
-    ['opensearch', { api_key: 'k' }, 'Bearer k'],
+    ['opensearch', { api_key: 'k' }, 'ApiKey k'],
     ['elasticsearch', { username: 'ann', password: 'pw' }, 'Basic YW5uOnB3'],
     ['opensearch', { username: 'ann', password: 'pw', headers: { Authorization: 'Own' } }, 'Own'],
   ])('over %s authenticates with %o', async (kind, credentials, authorization) => {
