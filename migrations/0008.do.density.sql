@@ -115,24 +115,13 @@ create table density_events (
 
 create index density_events_newest on density_events (pipeline, occurred_at desc, id desc);
 
--- Content of each vector store, estimated from a uniform sample.
+-- Newest snapshot of each vector store, with which the next snapshot is compared.
 create table store_snapshots (
-  pipeline text not null,
+  pipeline text primary key,
   taken_at timestamptz not null,
-  -- Number of sampled vectors that are not zero.
-  vectors integer not null,
-  dimensions integer not null,
   -- float64, little-endian: mean of the directions.
   centroid bytea not null,
-  mean_length double precision not null,
-  -- float32, little-endian: one direction per cluster.
-  clusters bytea not null,
-  chunk_shares double precision[] not null,
-  -- Null if there was no live query with a vector.
-  query_shares double precision[],
-  -- The most typical chunk in each cluster; null for an empty cluster.
-  medoids text[] not null,
-  primary key (pipeline, taken_at)
+  mean_length double precision not null
 );
 
 -- Topics of live queries that the store does not cover.

@@ -4,7 +4,6 @@ import { hash } from 'node:crypto';
 import type { Context } from '../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { textHash } from '../live/privacy/rules/redactor.ts';
-import { wellFormed } from '../platform/postgres/values.ts';
 import type { Judge, JudgeRequest } from './judge.ts';
 import type { GradedBy, OpenQuery } from './judged-table.ts';
 import type { PoolCandidate } from './judgment-pools.ts';
@@ -95,7 +94,7 @@ async function nearestChunks(
 
 /** The part of a text that the judge receives, and its hash. */
 export function storedText(text: string): StoredText {
-  const content = wellFormed(text.slice(0, MAX_DOCUMENT_CHARACTERS).replaceAll('\0', ''));
+  const content = text.slice(0, MAX_DOCUMENT_CHARACTERS).replaceAll('\0', '').toWellFormed();
   return { content, hash: hash('sha256', content, 'hex') };
 }
 

@@ -10,14 +10,12 @@ import {
   rowOf,
   selectRows,
 } from '../../math/vector/matrix.ts';
-import { medoids, nearestDirections, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
+import { nearestDirections, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-distances.ts';
 import { shareDivergence } from './two-sample-statistics.ts';
 
 const MAX_CLUSTERS = 32;
 const ROWS_PER_CLUSTER = 30;
-
-export type StoreSnapshot = NonNullable<ReturnType<typeof takeStoreSnapshot>>;
 
 /**
  * Clusters a sample by direction into K = min(32, rows / 30) clusters, but at least one.
@@ -44,12 +42,14 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
     clusters,
     /** Share of the sample in each cluster, 0 to 1. */
     shares,
-    /** Row of the most typical vector of each cluster; null for an empty cluster. */
-    medoids: medoids(clustering).map((index) => (index === null ? null : (kept[index] ?? null))),
   };
 }
 
-type StoreCenter = { readonly centroid: Float64Array; readonly meanLength: number };
+/** Mean direction and mean length of the vectors in a store. */
+export interface StoreCenter {
+  readonly centroid: Float64Array;
+  readonly meanLength: number;
+}
 
 /** @returns null if the dimensions differ, because a change of the embedding model is not a shift of the content */
 export function storeShift(before: StoreCenter, after: StoreCenter) {
@@ -62,8 +62,6 @@ export function storeShift(before: StoreCenter, after: StoreCenter) {
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
   };
 }
-
-export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
 
 /** Maximum number of rows per side for pairwise comparisons; further rows are used only for the cluster shares. */
 const MAX_PAIRED = 1000;
@@ -99,22 +97,8 @@ export function compareStoreWithTraffic(
     NEIGHBOURS,
   );
   return {
-    /** Clusters, highest density ratio first. */
-    clusters: [...queryWeights.keys()]
-      .map((cluster) => {
-        const chunkShare = shares[cluster] ?? 0;
-        const queryShare = (queryWeights[cluster] ?? 0) / total;
-        return {
-          cluster,
-          /** Share of the store's chunks that are in the cluster, 0 to 1. */
-          chunkShare,
-          /** Weighted share of the queries that are in the cluster, 0 to 1. */
-          queryShare,
-          /** Query share divided by chunk share: 0 without queries; null for a cluster without chunks. */
-          densityRatio: chunkShare === 0 ? null : queryShare / chunkShare,
-        };
-      })
-      .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
+    /** Weighted share of the queries that are in each cluster, 0 to 1. */
+    queryShares: queryWeights.map((weight) => weight / total),
     /**
      * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. The divergence is not 0 even if
      * users query the entire store, because queries and chunks differ in kind.

@@ -12,7 +12,6 @@ import { endedGoldenSets } from '../../live/deployments/configured-items.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
-import { wellFormed } from '../../platform/postgres/values.ts';
 import { visible } from '../../platform/postgres/visible.ts';
 import { staleFates } from '../rules/labels.ts';
 import {
@@ -339,7 +338,7 @@ async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly Que
       runId,
       answers.map((a) => a.queryId),
       answers.map((a) => a.outcome),
-      answers.map((a) => JSON.stringify(a.documents.map((d) => wellFormed(d.id)))),
+      answers.map((a) => JSON.stringify(a.documents.map((d) => d.id.toWellFormed()))),
       answers.map((a) => JSON.stringify(a.documents.map((d) => d.score))),
       answers.map((a) => a.latencyMs),
       answers.map((a) => a.attempts),
@@ -358,7 +357,7 @@ async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly Que
 function stagesText(stages: readonly AnsweredStage[]): string {
   const wellNamed = stages.map(({ ranks, ...stage }) => ({
     ...stage,
-    ranks: Object.fromEntries(Object.entries(ranks).map(([id, rank]) => [wellFormed(id), rank])),
+    ranks: Object.fromEntries(Object.entries(ranks).map(([id, rank]) => [id.toWellFormed(), rank])),
   }));
   return JSON.stringify(wellNamed);
 }

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { insertRows } from '../../platform/postgres/rows.ts';
-import { wellFormed } from '../../platform/postgres/values.ts';
 import type { NewGoldenSet } from '../rules/golden-set.ts';
 
 /** Number of rows per statement; a statement of this size takes a few milliseconds. */
@@ -76,7 +75,7 @@ async function insertQueries(
       queries.map((q) => q.text),
       queries.map((q) => tagsToJson(q.tags)),
       queries.map((q) => JSON.stringify(q.steps ?? [])),
-      queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
+      queries.map((q) => JSON.stringify((q.forbidden ?? []).map((pattern) => pattern.toWellFormed()))),
       queries.map((q) => q.noAnswer ?? false),
       before,
     ],
@@ -92,5 +91,5 @@ function textList(column: string): string {
 }
 
 export function tagsToJson(tags: GoldenQuery['tags']): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map(wellFormed))));
+  return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map((text) => text.toWellFormed()))));
 }

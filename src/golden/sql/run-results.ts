@@ -5,7 +5,6 @@ import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '
 import { snakeCase } from '../../core/text/names.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
-import { wellFormed } from '../../platform/postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden-results.ts';
 import type { LabelProbe } from '../rules/labels.ts';
@@ -106,7 +105,7 @@ async function insertForbidden(
   results: readonly ForbiddenResult[],
 ): Promise<void> {
   const columns = { runId: 'text', queryId: 'text', documentId: 'text', rank: 'integer' } as const;
-  const rows = results.map((one) => ({ ...one, runId, documentId: wellFormed(one.documentId) }));
+  const rows = results.map((one) => ({ ...one, runId, documentId: one.documentId.toWellFormed() }));
   await insertRows(client, 'golden_run_forbidden', columns, rows);
 }
 

@@ -3,7 +3,7 @@
 import type { SampledVectors, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { type StoreTraffic, storeShift } from '../../density/rules/store-snapshot.ts';
+import { storeShift } from '../../density/rules/store-snapshot.ts';
 import { type Matrix, matrixOf, rowOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
@@ -56,14 +56,7 @@ async function describeStore(
   const duplicates = await outcomesOrGap(pipeline, DUPLICATES, now, () =>
     measureDuplicates(store, sample, pipeline, now, signal),
   );
-  await context.db.index.snapshots.save({
-    ...snapshot,
-    pipeline,
-    takenAt: now,
-    vectors: snapshot.rows,
-    queryShares: traffic === null ? null : queryShares(traffic),
-    medoids: snapshot.medoids.map((row) => (row === null ? null : (sample.ids[row] ?? null))),
-  });
+  await context.db.index.snapshots.save(pipeline, now, snapshot);
   const value = (measure: string, of: number, n: number): MeasurementOutcome =>
     valueNow(pipeline, measure, now, { value: of, n });
   return [
@@ -100,12 +93,6 @@ async function drawQueries(
     queries: matrixOf(usable.map(({ embedding }) => embedding)),
     weights: Float64Array.from(usable, ({ weight }) => weight),
   };
-}
-
-function queryShares({ clusters }: StoreTraffic): Float64Array {
-  const shares = new Float64Array(clusters.length);
-  for (const { cluster, queryShare } of clusters) shares[cluster] = queryShare;
-  return shares;
 }
 
 const DUPLICATES = 'store_duplicates_ratio';

@@ -6,7 +6,7 @@ import { inPortions } from '../../connectors/stores/store-rows.ts';
 import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import type { StoreSnapshot } from '../../density/rules/store-snapshot.ts';
+import type { StoreCenter } from '../../density/rules/store-snapshot.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
 import {
@@ -46,56 +46,26 @@ export function canariesTable(pool: Pool) {
   };
 }
 
-/** A stored snapshot, in which chunks are identified by their ids and not by their rows in the sample. */
-export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
-  readonly pipeline: string;
-  readonly takenAt: Date;
-  /** Number of sampled vectors that are not zero vectors. */
-  readonly vectors: number;
-  /** Share of the traffic in each cluster; null if there are no live queries. */
-  readonly queryShares: Float64Array | null;
-  /** Id of the most typical chunk of each cluster; null for an empty cluster. */
-  readonly medoids: readonly (string | null)[];
-}
-
-const MAX_SNAPSHOTS = 30;
-
 export function snapshotsTable(pool: Pool) {
   return {
-    async latest(pipeline: string) {
+    async latest(pipeline: string): Promise<StoreCenter | null> {
       const row = await queryRow<{ centroid: Buffer; meanLength: number }>(
         pool,
-        `select centroid, mean_length from store_snapshots where pipeline = $1::text order by taken_at desc limit 1`,
+        `select centroid, mean_length from store_snapshots where pipeline = $1::text`,
         [pipeline],
       );
       return row && { ...row, centroid: numbersOfBytes(row.centroid) };
     },
 
-    /** Stores a snapshot, and deletes all but the newest 30 snapshots of the pipeline. */
-    async save(snapshot: StoredSnapshot): Promise<void> {
+    /** Replaces the snapshot of the pipeline, unless a newer one is stored. */
+    async save(pipeline: string, takenAt: Date, { centroid, meanLength }: StoreCenter): Promise<void> {
       await pool.query(
-        `with newest as (
-           select taken_at from store_snapshots where pipeline = $1::text order by taken_at desc limit ${MAX_SNAPSHOTS - 1}
-         ), forgotten as (
-           delete from store_snapshots where pipeline = $1::text and taken_at not in (select taken_at from newest)
-         )
-         insert into store_snapshots (pipeline, taken_at, vectors, dimensions, centroid, mean_length, clusters,
-                                      chunk_shares, query_shares, medoids)
-         values ($1::text, $2::timestamptz, $3::integer, $4::integer, $5::bytea, $6::double precision, $7::bytea,
-                 $8::double precision[], $9::double precision[], $10::text[])
-         on conflict do nothing`,
-        [
-          snapshot.pipeline,
-          snapshot.takenAt,
-          snapshot.vectors,
-          snapshot.clusters.columns,
-          bytesOfNumbers(snapshot.centroid),
-          snapshot.meanLength,
-          bytesOfVector(snapshot.clusters.data),
-          [...snapshot.shares],
-          snapshot.queryShares === null ? null : [...snapshot.queryShares],
-          [...snapshot.medoids],
-        ],
+        `insert into store_snapshots as stored (pipeline, taken_at, centroid, mean_length)
+         values ($1::text, $2::timestamptz, $3::bytea, $4::double precision)
+         on conflict (pipeline) do update
+           set taken_at = excluded.taken_at, centroid = excluded.centroid, mean_length = excluded.mean_length
+         where stored.taken_at < excluded.taken_at`,
+        [pipeline, takenAt, bytesOfNumbers(centroid), meanLength],
       );
     },
   };

@@ -49,19 +49,6 @@ export function seededSphericalKMeans(rows: Matrix, { k, seed, starts = 2, itera
   return best;
 }
 
-/**
- * Returns the most typical member of each cluster: the row with the largest cosine to its centroid or, on a tie, the
- * first such row; null for a cluster without members.
- */
-export function medoids({ k, labels, closeness }: Clustering): (number | null)[] {
-  const chosen: (number | null)[] = Array.from({ length: k }, () => null);
-  for (const [row, label] of labels.entries()) {
-    const current = chosen[label] ?? null;
-    if (current === null || (closeness[row] ?? 0) > (closeness[current] ?? 0)) chosen[label] = row;
-  }
-  return chosen;
-}
-
 function plusPlusStart(rows: Matrix, k: number, uniform: () => number): Float64Array {
   const { columns } = rows;
   const scales = inverseLengths(rows);

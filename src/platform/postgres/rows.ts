@@ -1,7 +1,6 @@
 /** Reads and writes rows as objects: snake_case columns become camelCase keys, and vice versa. */
 import type { Pool, PoolClient } from 'pg';
 import { camelCase, snakeCase } from '../../core/text/names.ts';
-import { wellFormed } from './values.ts';
 
 type Database = Pool | PoolClient;
 
@@ -81,5 +80,5 @@ export async function insertRows<const C extends Columns>(
 /** Replaces lone surrogates with U+FFFD, because PostgreSQL rejects them in JSON. */
 function jsonOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
-  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? wellFormed(inner) : inner));
+  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? inner.toWellFormed() : inner));
 }

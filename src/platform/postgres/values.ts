@@ -81,14 +81,6 @@ export function columnsOf<Row>(
 }
 
 /**
- * Replaces lone surrogates with U+FFFD. In text parameters, the driver replaces them itself. In JSON, however, a lone
- * surrogate becomes an escape, which PostgreSQL rejects.
- */
-export function wellFormed(text: string): string {
-  return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
-}
-
-/**
  * Vectors are stored as float32 and computed numbers as float64, both little-endian. Every machine that Node.js
  * supports is also little-endian.
  */

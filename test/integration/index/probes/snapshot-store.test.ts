@@ -69,25 +69,13 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
     clock,
     value,
     look: () => snapshotStore(deps, pipeline, store, never),
-    kept: async () => {
-      const sql = 'select chunk_shares, query_shares, medoids from store_snapshots where pipeline = $1';
-      const { rows } = await pool.query<Record<'chunk_shares' | 'query_shares', number[]> & { medoids: string[] }>(
-        sql,
-        [pipeline],
-      );
-      return rows[0] ?? null;
-    },
   };
 }
 
 describe('a store snapshot', () => {
-  it('stores clusters with typical chunks, and compares them with live queries', async () => {
-    const { look, kept, value } = await setUp(around(1, 60));
+  it('compares the store with live queries', async () => {
+    const { look, value } = await setUp(around(1, 60));
     await look();
-    const snapshot = await kept();
-    expect(snapshot?.chunk_shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    expect(snapshot?.query_shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    expect(snapshot?.medoids.every((id) => id.startsWith('c'))).toBe(true);
     expect((await value('store_query_divergence'))?.newest?.value).toBeGreaterThan(0.3);
     expect((await value('store_chunks_unqueried_ratio'))?.newest?.value).toBeGreaterThan(0.5);
     expect((await value('store_duplicates_ratio'))?.newest).toMatchObject({ value: 1, n: 100 });

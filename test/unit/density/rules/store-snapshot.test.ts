@@ -143,8 +143,7 @@ describe('a store against its traffic', () => {
     const traffic = compare(around(2, 200));
     expect(traffic?.divergenceBits).toBeGreaterThan(0.5);
     expect(traffic?.chunksUnqueried).toBeGreaterThan(0.8);
-    expect(traffic?.clusters[0]?.densityRatio).toBeGreaterThan(3);
-    expect(traffic?.clusters.at(-1)?.queryShare).toBe(0);
+    expect(traffic?.queryShares).toContain(0);
   });
 
   it('with live queries that the store does not cover is far from them', () => {
@@ -157,8 +156,8 @@ describe('a store against its traffic', () => {
       queries,
       queries.map((_, index) => (index < 50 ? 9 : 1)),
     );
-    const first = traffic?.clusters.filter(({ cluster }) => (snapshot.clusters.data[cluster * 8] ?? 0) > 0.8) ?? [];
-    expect(first.reduce((sum, { queryShare }) => sum + queryShare, 0)).toBeCloseTo(0.9, 9);
+    const first = traffic?.queryShares.filter((_, cluster) => (snapshot.clusters.data[cluster * 8] ?? 0) > 0.8) ?? [];
+    expect(first.reduce((sum, share) => sum + share, 0)).toBeCloseTo(0.9, 9);
   });
 
   it('is not compared with too few queries or with queries from another model', () => {
