@@ -17,10 +17,10 @@ import { toCompared } from '../rules/compare-golden-runs.ts';
 import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
 import {
   describeLevels,
-  judgedAsBefore,
   type Levels,
   type OverlapPair,
   overlapLevels,
+  restoredQueries,
   rotationShifts,
 } from '../rules/rotation.ts';
 import type { GoldenRun, SegmentScore } from '../rules/run.ts';
@@ -109,8 +109,8 @@ export async function overlappingRuns(
 /**
  * Lets the new version take over once the runs of both versions have completed at enough ticks. From then on, the
  * scores of the new version are exported. Thresholds shift with the mean score of the set, so that an unchanged
- * retriever gets the same verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift
- * would hide a wrong import. The change is recorded as a deployment, with the mean scores of both versions on the
+ * retriever gets the same verdicts. Changed judgments and cut-off texts of the same queries do not shift thresholds,
+ * because such a shift would hide a wrong import. The change is recorded as a deployment, with the mean scores of both versions on the
  * overlapping runs.
  */
 export async function advanceRotation(
@@ -165,8 +165,8 @@ export async function advanceRotation(
 }
 
 /**
- * Scores the new version with the old judgments of the queries that both versions contain. Returns null if the new
- * version did not change these judgments.
+ * Scores the new version with the old judgments of the queries that both versions contain, and with the old results of
+ * the queries whose texts were cut off; null if the new version changed neither.
  */
 async function scoresAsBefore(
   context: Context,
@@ -175,9 +175,15 @@ async function scoresAsBefore(
   signal: AbortSignal,
 ): Promise<readonly SegmentScore[] | null> {
   const [before, after] = await Promise.all([from, to].map((run) => queriesOfRun(context.db.golden.sets, run)));
-  const queries = judgedAsBefore(judgedQueries(before ?? []), judgedQueries(after ?? []));
-  if (queries === null || to.answersDeletedAt !== null) return null;
-  const answers = await answersAsIn(context, to, to);
+  const queries = restoredQueries(judgedQueries(before ?? []), judgedQueries(after ?? []));
+  if (queries === null || from.answersDeletedAt !== null || to.answersDeletedAt !== null) return null;
+  const texts = new Map(after?.map(({ id, text }) => [id, text]));
+  const cutOff = new Set(queries.filter(({ id, text }) => texts.get(id) !== text).map(({ id }) => id));
+  const [old, latest] = await Promise.all([from, to].map((run) => answersAsIn(context, to, run)));
+  const answers = [
+    ...(old ?? []).filter(({ queryId }) => cutOff.has(queryId)),
+    ...(latest ?? []).filter(({ queryId }) => !cutOff.has(queryId)),
+  ];
   return (await context.statistics.scoreRun(queries, answers, to.settings, new Set(), signal)).scores;
 }
 

@@ -12,6 +12,7 @@ import type { Placed } from '../rules/foreign-judgments.ts';
 import type { GoldenFormat, GoldenOrigin, GoldenSetVersion, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import { parseCorpusId, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
+import { isCutOff } from '../rules/rotation.ts';
 import { decideTableColumns, type TableRow } from '../rules/table-columns.ts';
 import { addTableRow, binaryGrade } from '../rules/table-rows.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
@@ -237,7 +238,8 @@ export type ImportReport = Awaited<ReturnType<typeof importGoldenSet>>;
 /** Stores the content of files as a version of a set. Nothing is stored if the signal aborts first. */
 export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, name: string, signal: AbortSignal) {
   const { contentHash, format, queries, warnings, origin, summary } = file;
-  return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal)), warnings, summary };
+  const added = await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal);
+  return { ...added, warnings: [...warnings, ...(await cutOffTexts(sets, added, queries))], summary };
 }
 
 /**
@@ -285,8 +287,24 @@ export async function importGoldenQueries(
     hash.update(contentOf(query));
     await turn(1 + query.judgments.length);
   }
-  const set = { name, contentHash: hash.digest('hex'), format: 'json', queries };
-  return { ...(await sets.add(set, now)), warnings, summary };
+  const added = await sets.add({ name, contentHash: hash.digest('hex'), format: 'json', queries }, now);
+  return { ...added, warnings: [...warnings, ...(await cutOffTexts(sets, added, queries))], summary };
+}
+
+/** Warns of queries whose texts were cut off in a new version. */
+async function cutOffTexts(
+  sets: GoldenSets,
+  { set: { name, version }, created }: Awaited<ReturnType<GoldenSets['add']>>,
+  queries: readonly GoldenQuery[],
+): Promise<string[]> {
+  if (!created || version === 1) return [];
+  const earlier = new Map((await sets.queries(name, version - 1)).map(({ id, text }) => [id, text]));
+  const cutOff = queries.filter(({ id, text }) => isCutOff(text, earlier.get(id) ?? ''));
+  const [first] = cutOff;
+  if (first === undefined) return [];
+  return [
+    `Queries whose texts are only the beginnings of their texts in version ${version - 1}: ${cutOff.length} (first: ${first.id}). Check whether a length limit cut the texts off.`,
+  ];
 }
 
 /**

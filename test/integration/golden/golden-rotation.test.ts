@@ -125,6 +125,16 @@ describe('a new version of a golden set', () => {
     expect(gauge('recalld_check_state', { check: floorName(set), state: 'critical' })).toBe(1);
   });
 
+  it('keeps the threshold when texts of the same queries were cut off, so that a damaged import is critical', async () => {
+    const { world, set } = await aRotation(1);
+    const cutOff = goldenQueries(40).map((query) => ({ ...query, text: query.text.slice(0, -1) }));
+    await world.importSet({ contentHash: 'v3', queries: cutOff });
+    await world.full(hour(2));
+    const gauge = await world.gauges();
+    expect(gauge('recalld_threshold', { check: floorName(set) })).toBeCloseTo(0.8, 9);
+    expect(gauge('recalld_check_state', { check: floorName(set), state: 'critical' })).toBe(1);
+  });
+
   it('does not hide a regression that occurs while both versions run', async () => {
     const { world, set } = await aRotation(3);
     await world.full(hour(2));

@@ -33,6 +33,16 @@ it('the same queries are the same content, however their JSON is written', async
   expect(await importAll([one], [otherwise], [one])).toEqual([1, 1, 1]);
 });
 
+it('warns of queries whose texts a new version cuts off', async () => {
+  const sets = createGoldenSets(database.pool);
+  const two = { ...one, id: 'q2', text: 'Where do I pay?' };
+  await importGoldenQueries(sets, 'cut off', [[one, two]], NOON);
+  const imported = await importGoldenQueries(sets, 'cut off', [[{ ...one, text: 'How do I' }, two]], NOON);
+  expect(imported.warnings).toEqual([
+    'Queries whose texts are only the beginnings of their texts in version 1: 1 (first: q1). Check whether a length limit cut the texts off.',
+  ]);
+});
+
 it.each([
   ['id', { ...one, id: 'q2' }],
   ['text', { ...one, text: 'How do I pay again?' }],

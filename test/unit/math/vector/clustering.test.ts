@@ -2,11 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assignRegions, findRegions, regionCount } from '../../../../src/density/rules/baseline-spread.ts';
 import { lengthOf, matrixOf } from '../../../../src/math/vector/matrix.ts';
-import {
-  lloyd,
-  seededSphericalKMeans,
-  sphericalKMeans,
-} from '../../../../src/math/vector/spherical-k-means.ts';
+import { lloyd, seededSphericalKMeans, sphericalKMeans } from '../../../../src/math/vector/spherical-k-means.ts';
 import {
   differences,
   driftCases,
