@@ -48,7 +48,9 @@ function measureProblem(text: string): string | null {
   if (!runMeasures.includes(key.measure)) {
     return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
   }
-  return key.k === null ? `is ${text} without a cutoff; add a cutoff of the golden scores, such as ${text}@10` : null;
+  return key.k === null
+    ? `is ${text} without a cutoff; add one of the cutoffs of the golden scores, such as ${text}@10`
+    : null;
 }
 
 /** Returns null if the text is not a metric key. */

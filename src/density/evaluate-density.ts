@@ -115,7 +115,7 @@ async function compareQueries(
 const MAX_QUERIES = 20_000;
 /**
  * Maximum age of a window that is measured again. Exported densities cover at most a day, and samples of older windows
- * may be deleted.
+ * may already have been deleted.
  */
 const LATE_SAMPLES_MS = DAY_MS;
 /** Maximum time from scoring a query until other transactions can read the score. */

@@ -56,7 +56,7 @@ async function startBeside(context: Context, run: GoldenRun, pipeline: WatchedPi
     return;
   }
   const naming = chunkSeparator === null ? {} : { chunkSeparator };
-  // A run with many failures is void, because an outage of the shadow shows nothing about the quality of its results.
+  // A run with many failures is void, because an outage of the shadow says nothing about the quality of its results.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
   const created = await createGoldenRun(context, asked, { ...scheduleOf(pipeline, goldenSet), settings }, version, {
     trigger: 'schedule',

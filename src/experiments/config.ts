@@ -98,4 +98,6 @@ export const variantsSchema = z
         'Smallest relevant difference between two arms, for shares and for mean scores (both from 0 to 1). If both bounds of the confidence interval are closer to zero than this difference, the verdict is `no_change`.',
       ),
   })
-  .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');
+  .describe(
+    'Variants of the service to compare on the basis of feedback, clicks and judgments (docs/how-to/variants.md).',
+  );

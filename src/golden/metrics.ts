@@ -6,7 +6,7 @@ type ScoreMeasure = GoldenMeasure | GainMeasure;
 
 const goldenHelp: Record<ScoreMeasure, string> = {
   hit_rate: 'Share of golden queries with a relevant document in the top k',
-  mrr: 'Mean reciprocal rank of the first relevant document; 0 if no relevant document is in the top k',
+  mrr: 'Mean reciprocal rank of the first relevant document; a query without a relevant document in the top k counts as 0',
   ndcg: 'Mean nDCG at k, with gain = grade. The ideal ranking contains all judged documents',
   ndcg_exp: 'Mean nDCG at k, with gain = 2^grade - 1. The ideal ranking contains all judged documents',
   recall: 'Mean share of the relevant documents found in the top k',

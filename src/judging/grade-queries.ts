@@ -101,7 +101,7 @@ export function storedText(text: string): StoredText {
 /**
  * Reserves the cost before the call and records the actual cost after it.
  *
- * @throws DeferralError, and the reason of `signal`
+ * @throws DeferralError, or the reason of `signal`
  */
 export async function askJudge(round: ModelRound, request: JudgeRequest) {
   const { clock, meter, plan, judge, signal } = round;

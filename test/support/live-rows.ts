@@ -5,7 +5,7 @@ import { documents } from './builders.ts';
 import { aSample, aStoredFeedback } from './live-traffic.ts';
 import { hours } from './measurements.ts';
 
-/** A sampled live query of `docs` at noon, with the sampling rate 1/2, no trace, and the documents `d1` and `d2`. */
+/** A sampled live query of `docs` at noon, with a sampling rate of 1/2, no trace, and the documents `d1` and `d2`. */
 export function aLiveSample(parts: Partial<LiveSample> = {}): LiveSample {
   return aSample({ id: 'q1', traceId: null, results: documents('d1', 'd2'), unitHash: 0.25, ...parts });
 }

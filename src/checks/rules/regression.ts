@@ -168,7 +168,7 @@ export function differenceOn(check: RegressionCheck, run: ComparedWithBaseline):
   return run.metrics.find((metric) => formatMetricKey(metric.key) === key) ?? null;
 }
 
-/** Returns true if a single run shows the drop for which a check is configured. */
+/** Returns true if a single run shows a drop that the check is configured to detect. */
 export function isRegression(check: RegressionCheck, found: BaselineDifference): boolean {
   return verdictOn(check, found) === 'regression';
 }

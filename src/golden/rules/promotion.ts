@@ -162,7 +162,7 @@ export interface CandidateQuery {
   readonly userHash: string | null;
   readonly results: readonly RetrievedDocument[];
   readonly feedback: readonly CandidateFeedback[];
-  /** Grades 0 to 3 of documents that the user saw. */
+  /** Grades (0 to 3) of the documents that the user saw. */
   readonly grades: readonly {
     readonly documentId: string;
     readonly grade: number;

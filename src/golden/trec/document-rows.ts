@@ -268,7 +268,7 @@ const parts = (bytes: Uint8Array, at: number, blank: number): boolean => bytes[a
 /** True inside a column, which may contain spaces if only tabs separate columns. */
 export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean =>
   (bytes[at] ?? 0) > SPACE || (bytes[at] === SPACE && blank !== SPACE);
-/** True inside a word, which contains no separator, line end or control character. */
+/** True if the byte is part of a word: it is not a separator, a line end or a control character. */
 export const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
 /** Numbers the distinct documents of one query across files. The buffers of the set are reused for the next query. */

@@ -166,7 +166,7 @@ function keepBest(
   }
 }
 
-/** Adds a row to the best rows for one query if the row is more similar than the last of these rows. */
+/** Adds a row to the best rows of a query if the row is more similar to the query than the last of them. */
 function insert({ k, indices, similarities }: Neighbours, query: number, row: number, cosine: number): void {
   const best = query * k;
   const key = tieKey(cosine);

@@ -2,7 +2,10 @@
 import type { Measure } from './measure-row.ts';
 
 const labels = ['pipeline', 'segment'] as const;
-const counted = { labels, bounds: 'Clopper-Pearson; equal to the value if all documents were checked' } as const;
+const counted = {
+  labels,
+  bounds: 'Clopper-Pearson; if all documents were checked, the bound equals the value',
+} as const;
 const sampled = { labels, bounds: 'Clopper-Pearson' } as const;
 const lag = { labels, bounds: 'Brookmeyer-Crowley' } as const;
 const share = { worse: 'above', unit: 'share', minN: 50, confirm: 1, scope: 'traffic' } as const;

@@ -281,7 +281,7 @@ function createFetch(config: OidcConfig): oidc.CustomFetch {
       const isAnswer = result.kind === 'failure' && result.status !== null && !result.isRetryable;
       throw new RecalldError(
         isAnswer ? 'sign_in_misconfigured' : 'sign_in_unavailable',
-        `Sign-in at the provider is unavailable: ${message}`,
+        `Sign-in with the provider is unavailable: ${message}`,
       );
     } finally {
       exchange.close();

@@ -1,4 +1,4 @@
-/** Tests how many rows a process reads for the gauges of /metrics if all features of the daemon are used. */
+/** Tests how many rows a process reads for the gauges of /metrics when all features of the daemon are in use. */
 import { expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { openDependencies } from '../../../src/app/dependencies.ts';

@@ -74,7 +74,7 @@ describe('a check', () => {
       'no cutoff',
       '{set: faq}',
       aFloor('mrr'),
-      'checks[0].measure is mrr without a cutoff; add a cutoff of the golden scores, such as mrr@10.',
+      'checks[0].measure is mrr without a cutoff; add one of the cutoffs of the golden scores, such as mrr@10.',
     ],
     [
       'a measure that golden runs do not compute',

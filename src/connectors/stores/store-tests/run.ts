@@ -177,7 +177,10 @@ async function listed({ store, known, byId, isWhole, signal }: StoreSubject): Pr
   const lost = [...byId.keys()].filter((id) => !all.has(id)).length;
   must(lost === 0, `The list lacks ${plural(lost, 'document')} found in the store.`);
   must(!isWhole || ids.every((id) => byId.has(id)), 'The list contains an id that is not in the store.');
-  must(!isWhole || ids.length <= known.length, 'The list contains a document more often than the document has chunks.');
+  must(
+    !isWhole || ids.length <= known.length,
+    'The list contains more results of a document than the document has chunks.',
+  );
   return `${plural(all.size, 'id')} in ${plural(pages, 'page')}.`;
 }
 

@@ -112,8 +112,8 @@ const requirements: readonly Requirement[] = [
       ['live_relevance', 'as_before'],
     ],
   },
-  // A rewriter or a client that changes the queries also lowers the density. Whether the queries are about new subjects
-  // is known only after the density alert.
+  // A rewriter or a client that changes the queries also lowers the density. Only the density alert shows whether the
+  // queries are about new subjects.
   {
     cause: 'uncovered_topic',
     level: 'high',

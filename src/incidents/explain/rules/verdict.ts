@@ -31,7 +31,7 @@ export interface SeenQuestion {
   readonly asked: Ranking;
   /** Retriever results for a request of many more documents. */
   readonly deeper: Ranking;
-  /** Results of every stage except the last for a request of k documents, in the order of the stages. */
+  /** Results of all stages but the last, in the order of the stages, for a request for k documents. */
   readonly stages: readonly {
     readonly name: string;
     /** True for one of several parallel stages that are merged later. */

@@ -41,9 +41,9 @@ type Documents = readonly TracedDocument[] | null;
  *    event `db.vector.content.query.response` (Spring AI);
  * 5. an empty list, if a result count is 0.
  *
- * Missing fields are filled from documents at the same rank in other sources whose lists have the same length, because
- * LangChain reports ids only in the output. If attributes or events were dropped, the longest list is used instead of
- * the first list.
+ * A field that a document lacks is filled in from the document at the same rank in another source whose list has the
+ * same length, because LangChain reports ids only in the output. If attributes or events were dropped, the longest list
+ * is used instead of the first list.
  *
  * @returns null (not an empty list) if the span does not report its documents
  */

@@ -69,6 +69,7 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
     clock,
     value,
     look: () => snapshotStore(deps, pipeline, store, never),
+    stored: () => snapshots.latest(pipeline),
   };
 }
 
@@ -97,10 +98,10 @@ describe('a store snapshot', () => {
     ['unsupported', { sample: () => ({ kind: 'unsupported', reason: 'no random draw' }) as const }],
     ['store_empty', { sample: () => ok({ ids: [], vectors: matrixOf([]), contents: [], isSeeded: true }) }],
   ])('records the reason %s when no snapshot is possible', async (reason, script) => {
-    const { look, kept, value } = await setUp([], script);
+    const { look, value, stored } = await setUp([], script);
     await look();
     expect((await value('store_sample_vectors'))?.gap).toMatchObject({ reason });
-    expect(await kept()).toBeNull();
+    expect(await stored()).toBeNull();
   });
 
   it('records the reason for a missing duplicate share when the store fails midway, and keeps the rest', async () => {

@@ -1,4 +1,4 @@
-"""A pipeline on Haystack with an in-memory document store, a hybrid join and a ranker."""
+"""A Haystack pipeline with an in-memory document store, a hybrid join and a ranker."""
 
 import asyncio
 

@@ -156,7 +156,9 @@ describe('a store against its traffic', () => {
       queries,
       queries.map((_, index) => (index < 50 ? 9 : 1)),
     );
-    const first = traffic?.queryShares.filter((_, cluster) => (snapshot.clusters.data[cluster * 8] ?? 0) > 0.8) ?? [];
+    const first = [...(traffic?.queryShares ?? [])].filter(
+      (_, cluster) => (snapshot.clusters.data[cluster * 8] ?? 0) > 0.8,
+    );
     expect(first.reduce((sum, share) => sum + share, 0)).toBeCloseTo(0.9, 9);
   });
 
