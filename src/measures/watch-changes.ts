@@ -10,7 +10,8 @@ import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/met
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob } from '../platform/queue/job-queue.ts';
 import type { LatestMeasurement, MeasuredRows } from './measurements.ts';
-import { isChanged, isWatchedMeasure, MEASURE_CHANGED, type NormalRange, normalRange } from './rules/measure-change.ts';
+import { isChanged, MEASURE_CHANGED, type NormalRange, normalRange } from './rules/measure-change.ts';
+import { measureRow } from './rules/measure-table.ts';
 import {
   ageSeconds,
   type IntervalOf,
@@ -63,7 +64,7 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   const latest = await context.db.measurements.latest(now);
   await forEachPipeline(plansOf(context.config), signal, async ({ pipeline, windowMs, checked }) => {
     // Live segments are not watched, because there are too many of them and each is too small.
-    const watched = latest.filter((one) => isWatchedMeasure(one.measure) && isOverviewSeries(one));
+    const watched = latest.filter((one) => measureRow(one.measure).isWatched === true && isOverviewSeries(one));
     const own = watched.filter((one) => one.pipeline === pipeline && !checked.includes(one.measure));
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };
     const [incidents, deployments] = await Promise.all([

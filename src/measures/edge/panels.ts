@@ -2,7 +2,6 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/gauge-panels.ts';
-import { isWatchedMeasure } from '../rules/measure-change.ts';
 import type { Measure, MeasureScale } from '../rules/measure-row.ts';
 import { measureTable } from '../rules/measure-table.ts';
 
@@ -47,7 +46,7 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
     // Without a note, the panel shows the metric's help text.
     ...(row === undefined || row.note === '' ? {} : { description: row.note }),
     // Unless one segment is selected, the panel shows several series, each with a normal range of its own.
-    ...(isSegmented && isWatchedMeasure(row.measure) ? { normalOf: row.measure } : {}),
+    ...(isSegmented && row.isWatched === true ? { normalOf: row.measure } : {}),
     ...(isSegmented ? { checked: row.measure } : {}),
     ...own,
     title,

@@ -7,50 +7,8 @@ import type { MeasureScale } from './measure-row.ts';
 import { measureRow } from './measure-table.ts';
 import type { Measurement } from './measurement.ts';
 
-/**
- * Measures that are watched for changes because no specific alert covers them. Measures of golden runs are watched for
- * each golden set.
- */
-const watchedMeasures = [
-  'latency_p95_seconds',
-  'results_per_answer',
-  'context_characters',
-  'context_repeated_ratio',
-  'top_query_ratio',
-  'main_language_ratio',
-  'query_characters',
-  'malformed_query_ratio',
-  'plain_query_ratio',
-  'click_through_ratio',
-  'clicked_query_ratio',
-  'clicked_reciprocal_rank',
-  'clicks_over_expected_ratio',
-  'episode_retrievals',
-  'episode_repeats',
-  'rewrite_answer_ratio',
-  'store_queries_apart_ratio',
-  'store_chunks_unqueried_ratio',
-  'store_duplicates_ratio',
-  'store_query_divergence',
-  'store_centroid_shift',
-  'store_length_ratio',
-  'rbo',
-  'golden_context_characters',
-  'golden_context_repeated_ratio',
-  'retriever_latency_p95_seconds',
-  'candidates_recall',
-  'false_answer_ratio',
-  'golden_representativeness',
-] as const;
-
 /** Name of the alert for measures outside their normal range. */
 export const MEASURE_CHANGED = 'RecalldMeasureChanged';
-
-export type WatchedMeasure = (typeof watchedMeasures)[number];
-
-export function isWatchedMeasure(measure: string): boolean {
-  return (watchedMeasures as readonly string[]).includes(measure);
-}
 
 /** Range of normal values, which includes variation by chance and changes that are too small to matter. */
 export type NormalRange = NonNullable<ReturnType<typeof normalRange>>;

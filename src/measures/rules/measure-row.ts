@@ -35,6 +35,11 @@ interface DescribedMeasure {
    * during incidents. If absent, the interval is the window length.
    */
   readonly every?: number | 'live' | 'incident';
+  /**
+   * True if a change of the measure is a ticket, because no other alert covers the measure. A measure of golden runs is
+   * watched separately for each golden set.
+   */
+  readonly isWatched?: true;
   /** Rules for evaluating a threshold on this measure; if absent, the config cannot set a threshold. */
   readonly thresholdPolicy?: ThresholdPolicy;
 }

@@ -22,6 +22,11 @@ export type ThresholdMeasureName = {
   [Name in MeasureName]: Rows[Name] extends { readonly thresholdPolicy: ThresholdPolicy } ? Name : never;
 }[MeasureName];
 
+/** Measures that are watched for changes. */
+export type WatchedMeasureName = {
+  [Name in MeasureName]: Rows[Name] extends { readonly isWatched: true } ? Name : never;
+}[MeasureName];
+
 const rows: Readonly<Record<string, Measure>> = measureTable;
 
 export const thresholdMeasureNames = Object.keys(measureTable).filter(

@@ -3,12 +3,11 @@ import type { CheckState } from '../../../checks/rules/check-state.ts';
 import { isBreach } from '../../../checks/rules/threshold.ts';
 import type { RunMetricKey } from '../../../golden/rules/score-run.ts';
 import { parseMetricKey } from '../../../math/ir/metric-key.ts';
-import type { WatchedMeasure } from '../../../measures/rules/measure-change.ts';
-import type { ThresholdMeasureName } from '../../../measures/rules/measure-table.ts';
+import type { ThresholdMeasureName, WatchedMeasureName } from '../../../measures/rules/measure-table.ts';
 import type { EffectKind } from './effects.ts';
 
 /** Effects, keyed by measure, for checks with a fixed threshold and for change detection. */
-const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, EffectKind>> = {
+const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasureName, EffectKind>> = {
   zero_results_ratio: 'live_empty',
   error_ratio: 'live_errors',
   latency_p95_seconds: 'latency',
