@@ -75,8 +75,8 @@ const defaultBody = { query: '{{text}}', k: '{{k}}' };
  * and respects Retry-After. Does not retry after a timeout, so that a hung service delays each query by a single
  * `timeout_ms`. Does not retry a request if a retry would return the same response. Error codes are `http_<status>`,
  * `http_redirect`, `connection_refused`, `connection_reset`, `connection_failed`, `host_unreachable`, `dns_not_found`,
- * `dns_failed`, `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`, `no_result_list`, `missing_id` and
- * `path_changed`. Messages name the host and the path, never a header, a parameter or the query text.
+ * `dns_failed`, `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`, `cut_off`, `no_result_list`,
+ * `missing_id` and `path_changed`. Messages name the host and the path, never a header, a parameter or the query text.
  *
  * @throws RecalldError `config_invalid`, with the name of the field, if a query could never be sent.
  */

@@ -2,7 +2,7 @@
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../../core/errors.ts';
 import { contentId } from '../../core/text/content-id.ts';
-import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
+import { endsEarly, JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { type FoundDocument, keptDepth, type Reading, type RetrieverStage } from './retriever.ts';
 
@@ -72,9 +72,13 @@ export function compileResults(expressions: ResultExpressions, field = 'retrieve
     try {
       answer = parseExactJson(body.text);
     } catch (error) {
-      return error instanceof JsonBeyondLimit
-        ? { kind: 'error', code: error.code, message: `${label} returned JSON that ${error.problem}.` }
-        : { kind: 'error', code: 'not_json', message: `${label} ${describeNonJson(body)}.` };
+      if (error instanceof JsonBeyondLimit)
+        return { kind: 'error', code: error.code, message: `${label} returned JSON that ${error.problem}.` };
+      if (endsEarly(body.text)) {
+        const limit = 'a gateway or the retriever may limit the length of responses';
+        return { kind: 'error', code: 'cut_off', message: `${label} returned JSON that ends early; ${limit}.` };
+      }
+      return { kind: 'error', code: 'not_json', message: `${label} ${describeNonJson(body)}.` };
     }
     const results = evaluate(list, answer);
     if (!Array.isArray(results)) {
@@ -193,7 +197,7 @@ function describeNonJson({ text, contentType }: AnswerBody): string {
   if (text.trim() === '') return 'returned an empty body instead of JSON';
   const type = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0].toLowerCase();
   if (type === undefined) return 'returned no content type, and the body is not JSON';
-  if (/[/+]json$/.test(type)) return `declares ${type}, but the body is not JSON (it may be cut off or contain NaN)`;
+  if (/[/+]json$/.test(type)) return `declares ${type}, but the body is not JSON (it may contain NaN)`;
   return `returned ${type} instead of JSON`;
 }
 

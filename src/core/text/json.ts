@@ -205,6 +205,19 @@ function isName(json: string, end: number): boolean {
   return json[at] === ':';
 }
 
+/** Returns true if the text begins like JSON, but ends inside an object, an array or a string. */
+export function endsEarly(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  const mark = /["[\]{}]/g;
+  let depth = 0;
+  while (mark.test(text)) {
+    const at = mark.lastIndex - 1;
+    if (text[at] === '"') mark.lastIndex = endOfString(text, at);
+    else depth += text[at] === ']' || text[at] === '}' ? -1 : 1;
+  }
+  return depth > 0;
+}
+
 /**
  * Returns the index after the quote that closes the string at `start`; the length of the text if no quote closes it.
  */

@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../../../core/time.ts';
 import { confidences } from './cause.ts';
 import type { Diagnosis, Trend } from './incident.ts';
 import { isWithheldAlert } from './own-delays.ts';
+import type { SignName } from './signs.ts';
 
 export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
 
@@ -12,6 +13,8 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * - A guess is replaced by any other diagnosis.
  * - A trusted cause is replaced by another cause if a further alert about the service fires, if a different run points
  *   to the other cause, or if recalld has since read in the manifest that the missing documents were deleted on purpose.
+ * - If users again get what a replay of their queries returns, the fault is over, and the alerts that still fire have not
+ *   been evaluated since. Only a further alert then replaces a cause.
  * - Otherwise, a cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the
  *   fault is being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
@@ -28,17 +31,20 @@ export function replacesLast(
 ): boolean {
   const isSameRun = next.runId !== null && next.runId === last.runId;
   if (isSame(last, next)) return trend === 'worse' && !isSameRun;
-  const isWithdrawn = isGone(last, 'lost') && isGone(next, 'deleted');
+  const isWithdrawn = hasState(last, 'gone_documents', 'lost') && hasState(next, 'gone_documents', 'deleted');
   if (next.cause === 'unknown' && wasTrusted && !isWithdrawn) return false;
   const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
   const isMore = next.alerts.some((name) => !last.alerts.includes(name) && !isWithheldAlert(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
+  const isOver =
+    hasState(last, 'live_replay', 'live_differs', 'all_differ') && hasState(next, 'live_replay', 'as_before');
+  if (isOver && !isMore) return false;
   if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
   return !isSameRun || isWithdrawn;
 }
 
-function isGone({ signs }: Said, fate: 'lost' | 'deleted'): boolean {
-  return signs.some(({ name, state }) => name === 'gone_documents' && state === fate);
+function hasState({ signs }: Said, name: SignName, ...states: readonly string[]): boolean {
+  return signs.some((sign) => sign.name === name && states.includes(sign.state));
 }
 
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;

@@ -221,12 +221,6 @@ describe('the results of an answer', () => {
 
   it.each([
     ['a web page', '<html>', 'text/html; charset=utf-8', 'returned text/html instead of JSON.'],
-    [
-      'JSON that was cut off',
-      '{"results": [',
-      'application/json',
-      'declares application/json, but the body is not JSON',
-    ],
     ['NaN, which is not JSON', '[NaN]', 'application/problem+json', 'declares application/problem+json, but'],
     ['an empty body', ' ', 'application/json', 'returned an empty body instead of JSON.'],
     ['text without a type', 'ok', null, 'returned no content type, and the body is not JSON.'],
@@ -235,6 +229,16 @@ describe('the results of an answer', () => {
     expect(read(text, plain, contentType)).toMatchObject({ code: 'not_json' });
     expect(read(text, plain, contentType)).toHaveProperty('message', expect.stringContaining(message));
   });
+
+  it.each(['{"results": [', '{"results":[{"id":"a"}', '[{"id":"a', '{"results":[{"id":"a\\"}]}'])(
+    'cannot be read from JSON that was cut off: %s',
+    (text) => {
+      const message = expect.stringContaining(
+        'returned JSON that ends early; a gateway or the retriever may limit',
+      ) as string;
+      expect(read(text, plain, 'application/json')).toMatchObject({ code: 'cut_off', message });
+    },
+  );
 
   it('are read whatever the content type is', () => {
     expect(read('{"results":[{"id":"a"}]}', plain, 'text/plain').kind).toBe('documents');

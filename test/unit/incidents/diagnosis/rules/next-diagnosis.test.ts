@@ -29,6 +29,15 @@ describe('the next recorded diagnosis', () => {
     expect(replacesLast(lost, { ...lost, cause: 'unknown', signs: gone('deleted') }, 'steady')).toBe(true);
   });
 
+  it('keeps the cause once users again get what a replay of their queries returns, unless another alert fires', () => {
+    const replay = (state: 'live_differs' | 'as_before') => [sign('live_replay', state, '')];
+    const live = aDiagnosis({ cause: 'live_traffic', runId: 'run-1', signs: replay('live_differs') });
+    const after = aDiagnosis({ cause: 'generator', runId: 'run-2', signs: replay('as_before') });
+    expect(replacesLast(live, after, 'steady')).toBe(false);
+    expect(replacesLast(live, { ...after, signs: [] }, 'steady')).toBe(true);
+    expect(replacesLast(live, { ...after, alerts: [...live.alerts, 'ndcg@10 below 0.7'] }, 'worse')).toBe(true);
+  });
+
   it('keeps a cause that was trusted before, even if later signs leave little of it', () => {
     const guess = { ...slow, confidence: 'low' } as const;
     expect(replacesLast(guess, { ...nobodyKnows, runId: 'run-2' }, 'steady', true)).toBe(false);
