@@ -778,6 +778,13 @@ describe('a diagnosis', () => {
     },
   };
 
+  it('does not call documents renamed if the store still has the earlier documents', () => {
+    const replaced = { answers: { ...fallen, vanished: 200, appeared: 200, kept: 0, renamed: 1 } };
+    const returnedAbsent = { before: 0, value: 0, ciLow: 0, ciHigh: 0.02, n: 150 };
+    expect(diagnose(observing(replaced)).cause).toBe('ids_renamed');
+    expect(diagnose(observing({ ...replaced, returnedAbsent })).confidence).toBe('low');
+  });
+
   it('names outdated judgments, not missing documents, if the manifest lists the missing documents as deleted', () => {
     const found = diagnose(observing(withdrawn));
     expect(found).toMatchObject({ cause: 'golden_labels' });
