@@ -128,11 +128,16 @@ export async function updateIncident(
   ]);
   const at = clock.now();
   const seen = open === null || isReplayed || changed !== null ? await readPipelineFacts(context, name) : facts;
-  const diagnosis = await diagnoseFacts(context, pipeline, alerts, open, seen);
-  const stored = await db.incidents.record(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
-  if (stored === 'opened' || stored === 'updated') {
-    const { cause, confidence, summary } = diagnosis;
-    logger.warn('an incident was diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
+  // Alerts may have resolved while calls were sent. The next update, at most 15 seconds later, then closes the incident.
+  const firing = open === null || seen === facts ? alerts : firingAlerts(pipeline, seen, open, at);
+  let stored: RecordOutcome | null = null;
+  if (firing.length > 0) {
+    const diagnosis = await diagnoseFacts(context, pipeline, firing, open, seen);
+    stored = await db.incidents.record(firing, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
+    if (stored === 'opened' || stored === 'updated') {
+      const { cause, confidence, summary } = diagnosis;
+      logger.warn('an incident was diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
+    }
   }
   throwAny(problems.flat());
   return stored;
