@@ -243,7 +243,7 @@ const FIRST_CAPACITY = 2 ** 18;
  * addition to the rows.
  *
  * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is not a vector, differs in length
- * from the first vector, is a zero vector, or contains a value that is not finite
+ *   from the first vector, is a zero vector, or contains a value that is not finite
  */
 async function readVectorLines(path: string): Promise<Matrix> {
   let columns = 0;

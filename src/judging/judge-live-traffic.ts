@@ -124,7 +124,7 @@ function drawFrom(
 
 /**
  * @param shadowShares for each outcome, the share of the selected queries that are also compared with shadows; 0 for
- * failed queries, because a comparison would show nothing
+ *   failed queries, because a comparison would show nothing
  */
 function drawSome(
   plan: JudgingPlan,

@@ -51,7 +51,7 @@ export function isInTail(ranks: TiedRanks): boolean {
  *
  * @param vectors matrix whose rows the queries refer to
  * @returns `insufficient_data` if the even or the odd blocks of eight hours contain no queries, because queries in even
- * blocks are ranked only among queries in odd blocks, and vice versa
+ *   blocks are ranked only among queries in odd blocks, and vice versa
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);

@@ -49,7 +49,7 @@ const MAD_TO_DEVIATION = 1.4826;
  * such a run were excluded, the noise would be measured as zero, and every small difference would count as a change.
  *
  * @param pinned the run to pin. Its failed checks and open incidents do not exclude reruns that were requested for this
- * pin, because the user who pins the run accepts them
+ *   pin, because the user who pins the run accepts them
  * @param isRequested true if the runs were requested for this pin; if false, failed checks and open incidents exclude a
  *   run even if the pinned run has them too
  */

@@ -154,9 +154,9 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * @returns null if the variance is unknown. The variance is unknown if the index generation differs from the
  *   baseline's. The variance is also unknown if scores vary more from day to day than between reruns and this variation
  *   exceeds `minEffect`, because such variation indicates unnoticed rebuilds of the index. With such an index, only the
- * paired test can determine whether scores changed. If all reruns scored the same, the limit of this variation is
- * `minEffect` / 2 instead of `minEffect`. In that case, only the differences between days show how much scores vary,
- * and a few days say little about the largest drop.
+ *   paired test can determine whether scores changed. If all reruns scored the same, the limit of this variation is
+ *   `minEffect` / 2 instead of `minEffect`. In that case, only the differences between days show how much scores vary,
+ *   and a few days say little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,

@@ -110,8 +110,8 @@ export async function overlappingRuns(
  * Lets the new version take over once the runs of both versions have completed at enough ticks. From then on, the
  * scores of the new version are exported. Thresholds shift with the mean score of the set, so that an unchanged
  * retriever gets the same verdicts. Changed judgments and cut-off texts of the same queries do not shift thresholds,
- * because such a shift would hide a wrong import. The change is recorded as a deployment, with the mean scores of both versions on the
- * overlapping runs.
+ * because such a shift would hide a wrong import. The change is recorded as a deployment, with the mean scores of both
+ * versions on the overlapping runs.
  */
 export async function advanceRotation(
   context: Context,

@@ -96,7 +96,7 @@ export interface SetUse {
  * Returns, for each check, a sentence that states which drops the check can detect.
  *
  * @param queries number of queries in the set; it differs from the number in the pinned run if a newer version of the
- * set has more or fewer queries
+ *   set has more or fewer queries
  */
 export async function powerOfSet(
   baselines: GoldenBaselines,

@@ -30,7 +30,7 @@ export function createAuthProxy(config: AuthProxyConfig, trustedProxies: readonl
      * address.
      *
      * @throws RecalldError sign_in_failed if a header was sent more than once: the proxy did not remove the client's
-     * header, so either header could be forged
+     *   header, so either header could be forged
      */
     userOf({ raw }: FastifyRequest): User | null {
       const names = raw.headersDistinct[config.user_header.toLowerCase()] ?? [];

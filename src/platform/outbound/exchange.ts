@@ -191,8 +191,8 @@ export function watchExchanges<T>(see: (seen: SeenExchange) => void, work: () =>
  * Creates the sender for one address, with its own connection pool. Idle connections close after 4 s and do not keep
  * the process alive; `close` closes them earlier. Does not follow redirects, because a redirect could send the query,
  * and headers with secrets, to another host. Failures are returned as results. The promise rejects only if the signal
- * aborts; it then rejects immediately with `signal.reason`. Once the promise has settled, no timer or listener remains,
- * and a connection with an unread response is closed.
+ * aborts; it then rejects immediately with `signal.reason`. After the promise resolves or rejects, no timer or listener
+ * remains, and a connection with an unread response is closed.
  */
 export function createExchange(target: ExchangeTarget, settings: ExchangeSettings): Exchange {
   const pool = { keepAlive: true, timeout: IDLE_CONNECTION_MS };

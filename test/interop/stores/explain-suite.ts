@@ -93,7 +93,7 @@ const cases: readonly Case[] = [
     about: 30,
     isKnown: true,
     change: (index) => index.remove(['doc-30']),
-    expected: { verdict: 'gone', evidence: /missing from the store; it was there/ },
+    expected: { verdict: 'gone', evidence: /missing from the store; it was still there/ },
   },
   {
     name: 'it has another id',

@@ -13,8 +13,8 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * - A guess is replaced by any other diagnosis.
  * - A trusted cause is replaced by another cause if a further alert about the service fires, if a different run points
  *   to the other cause, or if recalld has since read in the manifest that the missing documents were deleted on purpose.
- * - If users again get what a replay of their queries returns, the fault is over, and the alerts that still fire have not
- *   been evaluated since. Only a further alert then replaces a cause.
+ * - If users again get what a replay of their queries returns, the fault is over, and the alerts that still fire have
+ *   not been evaluated since. Only a further alert then replaces a cause.
  * - Otherwise, a cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the
  *   fault is being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault

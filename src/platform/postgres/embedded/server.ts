@@ -86,7 +86,7 @@ const backendsRemain = /pre-existing shared memory block|unexpected postmaster e
 /**
  * Starts the server on a loopback port. Resolves when the server accepts connections.
  * @throws RecalldError `embedded_database_failed` with the server's error, or `data_dir_unusable` if the disk is full;
- * `signal.reason` if the signal aborts. After an error, no server process is left running.
+ *   `signal.reason` if the signal aborts. After an error, no server process is left running.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   const leftBackendsDeadline = Date.now() + leftBackendsLimitMs;
