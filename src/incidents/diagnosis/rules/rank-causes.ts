@@ -197,6 +197,13 @@ const contradictedBy: Readonly<Partial<Record<Cause, AnyOf>>> = {
     ['retrieval_scores', 'as_before'],
     ['same_texts', 'as_before'],
   ],
+  // Users also rate answers to other queries differently.
+  generator: [
+    ['query_length', 'fell', 'rose'],
+    ['query_style', 'changed'],
+    ['malformed_queries', 'rose'],
+    ['language', 'changed'],
+  ],
   // The documents were replaced, or deleted on purpose.
   index_lost_documents: [['gone_documents', 'superseded', 'deleted']],
 };

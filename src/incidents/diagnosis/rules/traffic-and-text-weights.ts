@@ -222,7 +222,7 @@ export const trafficAndTextWeights = {
     topics: { new_demand: -1 },
     top_query: { rose: -2 },
     language: { changed: -3 },
-    query_length: { fell: -4, rose: -2.5 },
+    query_length: { fell: -4, rose: -4 },
     sentinel: { fallen: -2 },
     live_replay: { as_before: 1.5, live_differs: -4, all_differ: -3 },
     malformed_queries: { rose: -4 },

@@ -60,6 +60,19 @@ describe('causes ranked by signs', () => {
     expect(other).toMatchObject({ cause: 'live_traffic', confidence: 'high' });
   });
 
+  it('are not trusted to be the generator if the queries of users changed too', () => {
+    const signs = [
+      aSign('feedback', 'fell'),
+      aSign('score', 'steady'),
+      aSign('results', 'intact'),
+      aSign('density', 'steady'),
+      aSign('live_replay', 'as_before'),
+    ];
+    const effects = [{ kind: 'feedback', size: 1, parts: null } as const];
+    expect(rankCauses(signs, effects, 0)).toMatchObject({ cause: 'generator', confidence: 'high' });
+    expect(rankCauses([...signs, aSign('query_length', 'rose')], effects, 0).confidence).toBe('low');
+  });
+
   it('name missing documents with low confidence if most of them were deleted or replaced on purpose', () => {
     const signs = [aSign('labels', 'some_gone'), aSign('store_size', 'fell'), aSign('documents', 'vanished')];
     const named = (...others: readonly Sign[]) => rankCauses([...signs, ...others]);
