@@ -175,14 +175,16 @@ async function scoresAsBefore(
   signal: AbortSignal,
 ): Promise<readonly SegmentScore[] | null> {
   const [before, after] = await Promise.all([from, to].map((run) => queriesOfRun(context.db.golden.sets, run)));
-  const queries = restoredQueries(judgedQueries(before ?? []), judgedQueries(after ?? []));
-  if (queries === null || from.answersDeletedAt !== null || to.answersDeletedAt !== null) return null;
-  const texts = new Map(after?.map(({ id, text }) => [id, text]));
-  const cutOff = new Set(queries.filter(({ id, text }) => texts.get(id) !== text).map(({ id }) => id));
-  const [old, latest] = await Promise.all([from, to].map((run) => answersAsIn(context, to, run)));
+  const { goldenSet, goldenSetVersion } = from;
+  const cutOff = new Set(await context.db.golden.sets.cutOff(goldenSet, goldenSetVersion, to.goldenSetVersion));
+  const queries = restoredQueries(judgedQueries(before ?? []), judgedQueries(after ?? []), cutOff);
+  if (queries === null || to.answersDeletedAt !== null) return null;
+  if (cutOff.size > 0 && from.answersDeletedAt !== null) return null;
+  const old = cutOff.size === 0 ? [] : await answersAsIn(context, to, from);
+  const latest = await answersAsIn(context, to, to);
   const answers = [
-    ...(old ?? []).filter(({ queryId }) => cutOff.has(queryId)),
-    ...(latest ?? []).filter(({ queryId }) => !cutOff.has(queryId)),
+    ...old.filter(({ queryId }) => cutOff.has(queryId)),
+    ...latest.filter(({ queryId }) => !cutOff.has(queryId)),
   ];
   return (await context.statistics.scoreRun(queries, answers, to.settings, new Set(), signal)).scores;
 }

@@ -12,7 +12,6 @@ import type { Placed } from '../rules/foreign-judgments.ts';
 import type { GoldenFormat, GoldenOrigin, GoldenSetVersion, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import { parseCorpusId, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
-import { isCutOff } from '../rules/rotation.ts';
 import { decideTableColumns, type TableRow } from '../rules/table-columns.ts';
 import { addTableRow, binaryGrade } from '../rules/table-rows.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
@@ -239,7 +238,7 @@ export type ImportReport = Awaited<ReturnType<typeof importGoldenSet>>;
 export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, name: string, signal: AbortSignal) {
   const { contentHash, format, queries, warnings, origin, summary } = file;
   const added = await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal);
-  return { ...added, warnings: [...warnings, ...(await cutOffTexts(sets, added, queries))], summary };
+  return { ...added, warnings: [...warnings, ...(await cutOffTexts(sets, added))], summary };
 }
 
 /**
@@ -288,22 +287,20 @@ export async function importGoldenQueries(
     await turn(1 + query.judgments.length);
   }
   const added = await sets.add({ name, contentHash: hash.digest('hex'), format: 'json', queries }, now);
-  return { ...added, warnings: [...warnings, ...(await cutOffTexts(sets, added, queries))], summary };
+  return { ...added, warnings: [...warnings, ...(await cutOffTexts(sets, added))], summary };
 }
 
 /** Warns of queries whose texts were cut off in a new version. */
 async function cutOffTexts(
   sets: GoldenSets,
   { set: { name, version }, created }: Awaited<ReturnType<GoldenSets['add']>>,
-  queries: readonly GoldenQuery[],
 ): Promise<string[]> {
   if (!created || version === 1) return [];
-  const earlier = new Map((await sets.queries(name, version - 1)).map(({ id, text }) => [id, text]));
-  const cutOff = queries.filter(({ id, text }) => isCutOff(text, earlier.get(id) ?? ''));
+  const cutOff = await sets.cutOff(name, version - 1, version);
   const [first] = cutOff;
   if (first === undefined) return [];
   return [
-    `Queries whose texts are only the beginnings of their texts in version ${version - 1}: ${cutOff.length} (first: ${first.id}). Check whether a length limit cut the texts off.`,
+    `Queries whose texts are only the beginnings of their texts in version ${version - 1}: ${cutOff.length} (first: ${first}). Check whether a length limit cut the texts off.`,
   ];
 }
 

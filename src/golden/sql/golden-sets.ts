@@ -76,6 +76,22 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
       );
     },
 
+    /**
+     * Returns the ids of the queries whose texts in a version are only the beginnings of their texts in an earlier
+     * version, as after an import with a length limit; in import order.
+     */
+    async cutOff(name: string, earlier: number, version: number): Promise<readonly string[]> {
+      const rows = await queryRows<{ id: string }>(
+        pool,
+        `select cut.query_id as id from golden_queries cut join golden_queries whole using (golden_set, query_id)
+          where golden_set = $1::text and whole.version = $2::integer and cut.version = $3::integer
+            and length(cut.text) < length(whole.text) and starts_with(whole.text, cut.text)
+          order by cut.position`,
+        [name, earlier, version],
+      );
+      return rows.map(({ id }) => id);
+    },
+
     /** Returns the origins of the queries of all versions, sorted by query id. */
     async origins(name: string): Promise<readonly QueryOrigin[]> {
       return queryRows(
