@@ -1,4 +1,4 @@
-/** docs/reference/access.md: what each key gets from each route. */
+/** docs/reference/access.md: which routes each key can use, and what they return. */
 import { type RouteAccess, routeAccess } from '../../src/app/http/route-access.ts';
 import { mcpTools } from '../../src/mcp/tools.ts';
 import { type ApiScope, allows, apiScopes } from '../../src/platform/access/credentials.ts';
@@ -13,7 +13,7 @@ lacks this declaration.
 - Without a key, routes return 401, and pages redirect to the sign-in. With a key that lacks the scope, routes return
   403 \`key_lacks_scope\`.
 - A key that is restricted to specific pipelines cannot see or change other pipelines. If a request names another pipeline,
-  or an id that belongs to it, the response is the same as for an unknown name or id: 404. A key for a pipeline also covers its shadows.
+  or an id that belongs to it, the response is the same as for an unknown name or id: 404. A key for a pipeline also covers the pipeline's shadows.
 - Console pages and forms need a session. A session has the scopes and pipelines of the API key with which the user signed
   in, or the scopes that the user's groups grant.
 - \`recalld mcp\` and other commands use the database directly, so keys do not limit them.`;
@@ -30,7 +30,7 @@ export function accessPage(): Page {
     'docs/reference/access.md',
     ['src/app/http/route-access.ts', 'src/mcp/tools.ts'],
     [
-      '# Who gets what',
+      '# Access by route and key',
       intro,
       '## What a restricted key can access',
       table(['In the tables', 'Meaning'], meanings),

@@ -1,4 +1,4 @@
-/** docs/explanation/agent-faults.md: how often recalld detects faults of a simulated agent, from the result file of the benchmark. */
+/** docs/explanation/agent-faults.md: detection of a simulated agent's faults, from the benchmark's result file. */
 import path from 'node:path';
 import type { AgentFaultsResult, CalledFault } from '../../bench/agent-faults.ts';
 import { readResult } from '../../bench/result-file.ts';
@@ -6,7 +6,7 @@ import { code, generatedPage, type Page, table } from './page.ts';
 
 const file = path.resolve(import.meta.dirname, '../../bench/results/agent-faults.json');
 
-/** Returns the page; empty until there are results. */
+/** Returns the page, or an empty list if there are no results yet. */
 export function agentFaultsPages(): Page[] {
   const result = readResult(file) as AgentFaultsResult | null;
   return result === null
@@ -20,11 +20,11 @@ function sectionsOf(result: AgentFaultsResult): string[] {
   const better = faults.filter(({ cause }) => cause === null);
   return [
     '# Agent faults',
-    `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between the simulated streams, and the topics of its users drift. The agent handles ${perHour} episodes an hour, more by day than by night. \`live.window\` is ${window} hours (the default), no live query is judged, and a golden set of 100 queries runs every hour.`,
+    `This page shows how often recalld detects an agent's fault and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between the simulated streams, and the topics of its users drift. The agent handles ${perHour} episodes an hour on average, more during the day than at night. \`live.window\` is ${window} hours (the default), no live query is judged, and a golden set of 100 queries runs every hour.`,
     'The simulation ranks the documents for each query once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the comparison of golden runs and the [diagnosis](diagnosis.md) use the same code as the daemon. Every five minutes, the simulation checks whether a measure left its normal range; it updates the normal ranges twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
-    'Each fault starts after 15 healthy days. A fault is *detected* if an alert fires within a day of its start. A diagnosis is right if it names only the true cause; *right cause immediately* counts the first diagnosis of each stream. *Named as an agent fault* counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
+    'Each fault starts after 15 healthy days. A fault is *detected* if an alert fires within a day of its start. A diagnosis is *right* if it names only the true cause; *right cause immediately* counts the first diagnosis of each stream. *Named as an agent fault* counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
     table(
       [
         'Fault',
@@ -49,7 +49,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget} alerts in these streams.`,
     ...better.map((one) => sentenceOfBetter(one, result.calls)),
     '## Intervals',
-    "The table shows how many of a measure's hourly 95 % intervals contain the value of the measure over the whole simulation. The column *Agent* names the fault of the simulated agent.",
+    "For each measure, the table shows how many hourly 95 % intervals contain the value of the measure over the whole simulation. The column *Agent* names the fault of the simulated agent.",
     table(
       ['Measure', 'Agent', 'Windows', 'Covered'],
       coverage.map(({ measure, agent, windows, covered }) => [
@@ -64,7 +64,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
       '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. An expert chose the weights of the two agent causes (`query_rewriting` and `agent_loop`); they were not fitted to the simulated streams.',
       '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. For example, an agent that stops after the first call is detected only when the window, 24 hours by default, contains almost no second calls.',
       '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize the text as an answer. recalld can compare a rewritten query with the original text only if it stores both texts.',
-      '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
+      '- If the agent stops querying one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
     ].join('\n'),
   ];
 }

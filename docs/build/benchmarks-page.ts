@@ -7,7 +7,7 @@ import { type Bar, type Figure, isMet, type RowResult } from '../../bench/speed/
 import { capitalized } from '../../src/core/format.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** Returns the overview, the rows and the history row separately; empty until there are results. */
+/** Returns the overview, the page of all rows and the history page; an empty list if there are no results yet. */
 export function benchmarksPages(): Page[] {
   if (!existsSync(speedFile)) return [];
   const result = JSON.parse(readFileSync(speedFile, 'utf8')) as SpeedResult;
@@ -26,7 +26,7 @@ export function benchmarksPages(): Page[] {
         '## Goals',
         table(['Row', 'Goal', 'Measured', 'Limit', ''], bars),
         '## How cost grows',
-        'In this table, the cost of an operation is proportional to its size (the quantity under *Grows with*), raised to the exponent. With exponent 1, twice the size doubles the cost; with exponent 0, the cost does not change.',
+        'In this table, the cost of an operation is proportional to its size (the quantity under *Grows with*) raised to the power of the exponent. With exponent 1, twice the size doubles the cost; with exponent 0, the size does not affect the cost.',
         table(['What', 'Grows with', 'Measured', 'Exponent', 'In words'], curves.map(curveCells)),
         ...memorySection(),
       ],
@@ -54,11 +54,11 @@ export function benchmarksPages(): Page[] {
 
 function measuredText({ provenance, load }: SpeedResult, isCompared = true): string {
   const compared =
-    ' The programs with which recalld is compared ran in the same rounds as recalld, so ratios are more reliable than absolute figures.';
+    ' The programs that recalld is compared with ran in the same rounds as recalld, so ratios are more reliable than absolute figures.';
   return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before the run).${isCompared ? compared : ''}`;
 }
 
-/** Returns the memory section; empty until there is a result. */
+/** Returns the memory section, or an empty list if there is no result yet. */
 function memorySection(): string[] {
   const result = readResult(memoryFile) as IngestMemoryResult | null;
   if (result === null) return [];

@@ -77,11 +77,11 @@ function densityParagraphs(result: DensityResult): string[] {
     ),
     '**What to conclude**',
     [
-      '- A content gap that affects 2 % of the traffic can produce uncovered topics and tickets, but rarely a page. With 30 queries an hour, recalld often detects a gap that affects 5 % of the traffic late or never.',
-      '- A near topic can stay undetected if similar baseline queries are covered just as poorly, because density compares each query with them.',
+      '- A content gap that affects 2 % of the traffic can cause uncovered topics and tickets, but rarely causes a page. With 30 queries an hour, recalld often detects a gap that affects 5 % of the traffic late or never.',
+      '- A near topic can remain undetected if similar baseline queries are covered just as poorly, because density compares each query with them.',
       "- A moderate change in the mix of covered topics, which multiplies each topic's popularity by exp(0.5 z) with a standard normal z, almost never causes a page. A large change, with the factor exp(z), can cause a page.",
       '- If the embedding model changes, the embedding canary detects the change in the first hour, before any page.',
-      '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. If the affected queries resemble known queries and no chunks are missing, recalld reports a content gap with low confidence.',
+      '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. In such cases, recalld reports a content gap with low confidence if no chunks are missing.',
     ].join('\n'),
     measuredBy(result.provenance),
   ];
@@ -101,7 +101,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   return [
     '## Dense vectors',
     'The scenarios in this section use the same queries about Wikipedia articles, but embed them with a neural sentence encoder (512 dimensions). In *repeated questions* scenarios, each query is repeated many times unchanged; in the other scenarios, each query has four wordings. The store lacks six of the articles. Six other articles are in the store, but no query asks about them before the simulated change. The popularity of articles is log-normal; the standard deviation of its logarithm is 0.8.',
-    'The next table shows how well candidate scores of a query separate covered from uncovered queries. Its cells contain the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the score *nearest minus half of the mean to the store* ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
+    'The next table shows how well candidate scores separate covered from uncovered queries. Each cell contains the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the score *nearest minus half of the mean to the store* ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['Scenario', 'Chunks', ...candidates],
       scores.map(({ world, chunks, auc }) => [
@@ -110,7 +110,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `The simulated streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is that no pages and at most ${DENSE_BARS.tickets} tickets a year occur in each scenario. In these streams, ${pages} pages occurred. The highest number of tickets was ${worst.alerts.ticket.perYear.toFixed(1)} a year, in *${worst.world}* with *${worst.unrest}*. The goal for pages and tickets was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    `The simulated streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal for each scenario is no pages and at most ${DENSE_BARS.tickets} tickets a year. In these streams, ${pages} pages occurred. The highest number of tickets was ${worst.alerts.ticket.perYear.toFixed(1)} a year, in *${worst.world}* with *${worst.unrest}*. The goal for pages and tickets was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
     table(
       ['Scenario', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
@@ -168,7 +168,7 @@ function papersParagraph([, papers]: readonly StrongResult[]): string {
   const { quiet } = papers.dense;
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   const years = quiet.reduce((sum, { alerts }) => sum + alerts.page.years, 0);
-  return `**Query density says less about a store with one subject.** In the store of research papers, a missing paper is hard to detect, and a new paper that the store contains can cause an alert. Changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For a store with one subject, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
+  return `**Query density is less informative for a store with one subject.** In the store of research papers, a missing paper is hard to detect, and a new paper that the store contains can cause an alert. Changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For a store with one subject, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
 }
 
 function strongParagraphs(results: readonly StrongResult[]): string[] {
@@ -183,7 +183,7 @@ function strongParagraphs(results: readonly StrongResult[]): string[] {
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   return [
     '## A strong encoder',
-    'The scenarios in this section use vectors of all-MiniLM-L6-v2 (384 dimensions, stored as one byte per dimension) for two corpora: the Wikipedia articles and their queries in English, Spanish and German; and 92 English research papers on viruses, cut into passages, with queries that annotators wrote ([COVID-QA](https://github.com/deepset-ai/COVID-QA)). The encoder was trained on English; Spanish and German show what happens if an encoder does not fit the language. All papers are about one subject, so if the store lacks a paper, passages of other papers are still close to the queries about it.',
+    'The scenarios in this section use vectors of all-MiniLM-L6-v2 (384 dimensions, stored as one byte per dimension) for two corpora: the Wikipedia articles and their queries in English, Spanish and German; and 92 English research papers on viruses, cut into passages, with queries that annotators wrote ([COVID-QA](https://github.com/deepset-ai/COVID-QA)). The encoder was trained on English; the Spanish and German texts show what happens if an encoder does not fit the language. All papers are about one subject, so if the store lacks a paper, passages of other papers are still close to the queries about it.',
     `Comparisons with \`recalld drift\` use ${looks[0]?.reference ?? 0} baseline queries, ${looks[0]?.current ?? 0} current queries and alpha ${looks[0]?.alpha ?? 0}. The goal is that recalld reports a change in at most ${percent(STRONG_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(STRONG_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(STRONG_BARS.calls[20])} if a fifth is uncovered. In the worst scenarios, recalld reported a change in ${percent(none)} (nothing changed), ${percent(tenth)} (a tenth) and ${percent(fifth)} (a fifth) of the comparisons, so the goal was ${met(areLooksMet)}.`,
     lookTable(looks),
     results.map((result) => measuredBy(result.looks.provenance)).join('\n'),

@@ -1,4 +1,4 @@
-/** docs/explanation/calibration/golden-runs.md: false regressions of golden runs, and how soon real drops are detected. */
+/** docs/explanation/calibration/golden-runs.md: false regressions of golden runs, and detection of real drops. */
 import path from 'node:path';
 import type { DropCell } from '../../bench/golden/false-regressions.ts';
 import type { NoiseLevel } from '../../bench/golden/noisy-retriever.ts';
@@ -9,12 +9,12 @@ import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
 import { measuredBy, percent, status } from './calibration-text.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** Number of false regressions that a check on hourly runs may report per retriever in the simulated time. */
+/** Maximum number of false regressions per retriever that a check on hourly runs may report in the simulated time. */
 const GOLDEN_BUDGET = 1;
-/** Size of the golden sets in the table that shows how soon drops are detected. */
+/** Number of queries per golden set in the table that shows how soon recalld detects drops. */
 const TYPICAL_QUERIES = 300;
 
-/** For each kind of retriever noise, the share of real drops that must be detected. */
+/** For kinds of retriever noise, the share of real drops that recalld must detect. */
 const promises = [
   { noise: 'none', queries: 100, drop: 0.05, runs: 2, share: 1 },
   { noise: 'flips, few', queries: 100, drop: 0.05, runs: 48, share: 0.7 },
@@ -74,7 +74,7 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## Detection of real drops',
       table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
-      `The next table shows the share of streams in which recalld detects a drop in nDCG. The golden set of each of these streams has ${TYPICAL_QUERIES} queries. Detecting a drop takes at least two runs.`,
+      `The next table shows the share of streams in which recalld detects a drop in nDCG. Each golden set has ${TYPICAL_QUERIES} queries. Detecting a drop takes at least two runs.`,
       table(
         ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `drop of ${drop}, ${runs} runs`))],
         names.map((noise) => [
@@ -86,9 +86,9 @@ export function goldenCalibrationPage(results: string): Page {
       [
         '- The main problem is noise that all queries of a run share, because no test of a single run can distinguish shared noise from a real drop. recalld estimates the shared noise from the reruns of the baseline, and uses its upper 95 % bound.',
         '- Five reruns are too few to estimate the noise that all queries share. Pin a baseline with ten or more runs.',
-        '- Most false regressions occur in the few streams whose reruns, by chance, varied less than usual. If a check keeps reporting false regressions, pin another baseline.',
+        '- Most false regressions occur in the few streams whose reruns varied less than usual by chance. If a check keeps reporting false regressions, pin another baseline.',
         '- If the noise that all queries share is as large as the smallest drop that a check reports, this noise hides real drops. In this case, raise the `drop` of the check, or reduce the noise.',
-        '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Rebuilds that recalld does not detect also cause false pages.',
+        '- Nightly rebuilds that shift all queries together cause false pages until recalld has measured five rebuilds. Undetected rebuilds also cause false pages.',
         '- The hit rate of a golden run varies about 25 % more than its nDCG.',
       ].join('\n'),
       measuredBy(result.provenance),

@@ -8,8 +8,8 @@ import { code, table } from './page.ts';
 
 const HOUR_SECONDS = 3600;
 /**
- * Share of wrong documents at which recalld must page, and the minimum share of the stores with that many wrong
- * documents for which it must page in the first round.
+ * The share of wrong documents at which recalld must page, and the minimum share of such stores that must cause a page
+ * in the first round.
  */
 const PAGED_SHARE = 0.02;
 const MIN_PAGED = 0.95;
@@ -33,7 +33,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   const quietPages = quiet.reduce((sum, { days, share }) => sum + days * share, 0);
   return [
     '## Simulated stores',
-    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. On each simulated day, recalld probes the store in 24 rounds. The stores cannot list their ids. The goals are that the intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days, that a store with ${percent(PAGED_SHARE)} wrong documents causes a page in the first round if recalld probes 200 documents a round, and that a correct store never causes a page. In the worst scenario, intervals contain the truth on ${percent(least)} of days (${goal(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${goal(first >= MIN_PAGED)}). Correct stores caused a page on ${quietPages} of ${quietDays} days (${goal(quietPages === 0)}).`,
+    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. recalld probes the store in 24 rounds a day, without listing its ids. The goals are that the intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days, that a store with ${percent(PAGED_SHARE)} wrong documents causes a page in the first round if recalld probes 200 documents a round, and that a correct store never causes a page. In the worst scenario, intervals contain the truth on ${percent(least)} of days (${goal(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${goal(first >= MIN_PAGED)}). Correct stores caused a page on ${quietPages} of ${quietDays} days (${goal(quietPages === 0)}).`,
     table(
       [
         'Measure',
@@ -101,7 +101,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
     '## Real stores',
-    `A similar simulation ran on real stores (${names.map((name) => name.replace(', ', ' ')).join(', ')}) with ${documents} documents each. In each round, recalld probes ${probe} documents without listing ids; the set of wrong documents changes every few rounds. All four kinds of faults occur at the same time, each at its own rate. If the intervals of a scenario contained the truth in less than 93 % of the rounds, the benchmark discarded these rounds and simulated the scenario again with ten times as many. The table has no \`index_superseded_ratio\` for Redis, because a Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of the new documents never arrive; the others arrive within one hour (median) or five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
+    `A similar simulation ran on real stores (${names.map((name) => name.replace(', ', ' ')).join(', ')}) with ${documents} documents each. In each round, recalld probes ${probe} documents without listing ids; the wrong documents change every few rounds. All four kinds of faults occur at the same time, each at its own rate. If the intervals of a scenario contained the truth in less than 93 % of the rounds, the benchmark discarded these rounds and simulated the scenario again with ten times as many. The table has no \`index_superseded_ratio\` for Redis, because a Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some new documents never arrive; the others take one hour (median) or five hours (95th percentile). Documents that have not arrived count as *missing* after \`late_after\`.`,
     `In the worst scenario on real stores, intervals contain the truth in ${percent(least)} of the rounds (${goal(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${goal(first >= MIN_PAGED)}). Correct stores caused a page in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${goal(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that recalld reported as wrong, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
       ['Store', 'Measure', 'Wrong', 'Rounds', 'Intervals contain the truth', 'Page in the first round'],

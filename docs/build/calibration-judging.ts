@@ -42,7 +42,7 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
   const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
   return [
     '## Intervals',
-    `The simulated live traffic has ${sessions} sessions, of which a fifth is sampled. Queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades. The rows of the table differ in the number of graded queries and in the weighted kappa of the judge. The first number in a cell is the share of 95 % intervals that contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to the width without the judge. ${short.length === 0 ? `In each of the ${cells.length} simulations, at least ${percent(MIN_COVERAGE)} of the intervals contain that score.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any of the judges, intervals are at most ${MAX_WIDTH} times as wide as without a judge.` : `More than ${MAX_WIDTH} times as wide as without the judge: ${wide.map(inWords).join('; ')}.`}`,
+    `The simulated live traffic has ${sessions} sessions, of which a fifth is sampled. Queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades. The rows of the table differ in the number of graded queries and in the weighted kappa of the judge. For the worst of the ${biases.length} biases, the first number in a cell is the share of 95 % intervals that contain the true score, which people would give if they graded all traffic. The second number is the interval width relative to the width without the judge. ${short.length === 0 ? `In each of the ${cells.length} simulations, at least ${percent(MIN_COVERAGE)} of the intervals contain the true score.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any of the judges, intervals are at most ${MAX_WIDTH} times as wide as without a judge.` : `More than ${MAX_WIDTH} times as wide as without the judge: ${wide.map(inWords).join('; ')}.`}`,
     table(
       [
         'Queries graded by people',
@@ -118,7 +118,10 @@ function explainedVarianceParagraphs(
   ];
 }
 
-/** Goals: share of streams in which the drop is detected, or in which people decide; and false pages a year. */
+/**
+ * Goals: the minimum share of streams in which recalld detects the drop, or people decide on it; and the maximum number
+ * of false pages a year.
+ */
 const MIN_CALLED = 0.8;
 const MAX_FALSE_PAGES = 1;
 
@@ -141,13 +144,13 @@ function worstDrops({ quiet, changed }: DropsResult): string {
   return `${percent(called)} of the drops are detected in time (${goal(called >= MIN_CALLED)}), and people decide on ${percent(decided)} of the drops in time (${goal(decided >= MIN_CALLED)}). recalld opens ${decimal(calls)} false tickets a year. A false ticket leads to a page only if people confirm the drop: ${decimal(pages)} false pages a year (${goal(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a false page within ten days (${goal(blamed === 0)})`;
 }
 
-/** `unseen` has streams that the rule was not tuned on. */
+/** `unseen` contains the results of streams on which the rule was not tuned. */
 function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
   const { provenance, kappa, drop, model, people, quiet, changed } = result;
   return [
     '## Drops of judged live relevance',
-    `In each simulated stream, a judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of these queries also have human judgments. After six weeks without a change, one of three changes occurs: nDCG drops by ${drop}, users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, sessions with poor results are more frequent on some days and on weekends.`,
-    `There are four goals. In at least ${percent(MIN_CALLED)} of the streams, recalld detects the drop within three days. In the same share of streams, people confirm or reject the drop within ten days. There is at most ${MAX_FALSE_PAGES} false page a year. No page occurs if only the judge drifts. In the worst scenarios, ${worstDrops(result)}. A detected drop of live relevance opens a ticket; a confirmed drop pages.`,
+    `In each simulated stream, a judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of these queries also have human judgments. After six weeks without a change, one of three changes occurs: nDCG drops by ${drop}, users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, sessions with poor results are more frequent on weekends and on some other days.`,
+    `There are four goals. In at least ${percent(MIN_CALLED)} of the streams, recalld detects the drop within three days. In the same share of streams, people confirm or reject the drop within ten days. There is at most ${MAX_FALSE_PAGES} false page a year. If only the judge drifts, no page occurs. In the worst scenarios, ${worstDrops(result)}. A detected drop of live relevance opens a ticket; a confirmed drop pages.`,
     table(
       [
         'Without a change',
@@ -182,7 +185,7 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
         ...[cell.called, cell.confirmed, cell.takenBack, cell.judge, cell.everCalled].map(shareBounded),
       ]),
     ),
-    'A stream counts in both *confirmed* and *rejected* if people first confirm a drop and then reject it after more grades.',
+    'A stream counts as both *confirmed* and *rejected* if people first confirm a drop and then, after more grades, reject it.',
     measuredBy(provenance),
     `The rule that detects drops was tuned on the streams in these tables. The rule was then tested on ${unseen.quiet[0]?.streams} other year-long streams and ${unseen.changed[0]?.streams} other streams for each change. In the worst of these other scenarios, ${worstDrops(unseen)}.`,
     measuredBy(unseen.provenance),

@@ -1,4 +1,4 @@
-/** docs/explanation/calibration.md and its pages by subject: false alerts, delays, and coverage of intervals in simulations. */
+/** docs/explanation/calibration.md and its subpages: simulated false alerts, delays, and coverage of intervals. */
 import path from 'node:path';
 import { type CoverageResult, type CoveredCell, MIN_COVERAGE, TIMES_REPEATED } from '../../bench/bound-coverage.ts';
 import type { IndexCoverageResult } from '../../bench/index-coverage.ts';
@@ -37,7 +37,7 @@ function overviewPage(): Page {
     ['bench/results'],
     [
       '# Calibration',
-      'How often do alerts fire although nothing changed? How soon do they fire after a change? How often do confidence intervals contain the truth? To answer these three questions, simulations run the code of recalld on traffic and retrievers whose true state is known.',
+      'How often do alerts fire although nothing changed? How soon do they fire after a change? How often do confidence intervals contain the truth? To answer these three questions, simulations run recalld on traffic and retrievers whose true state is known.',
       table(
         ['Subject', 'What was simulated'],
         [
@@ -55,7 +55,7 @@ function overviewPage(): Page {
           ],
           [
             '[Shadows and variants](calibration/experiments.md)',
-            'verdicts about equal and worse candidates if you read the report every day',
+            'verdicts on equal and worse candidates if you read the report every day',
           ],
           [
             '[Index truth](calibration/index-truth.md)',
@@ -135,7 +135,7 @@ function repeatedText(repeated: readonly string[]): string {
   if (repeated.length === 0) return '';
   const [each, these] = repeated.length === 1 ? ['', 'this interval'] : ['each of ', 'these intervals'];
   const names = repeated.map((bound) => `"${bound}"`).join(', ');
-  return ` In the first simulations, less than ${percent(MIN_COVERAGE)} of the intervals contained the truth in at least one scenario of ${each}${names}. All scenarios of ${these} were then simulated again with ${TIMES_REPEATED} times as many runs.`;
+  return ` In the first simulations, less than ${percent(MIN_COVERAGE)} of the intervals contained the truth in at least one scenario of ${each}${names}. We then simulated all scenarios of ${these} again with ${TIMES_REPEATED} times as many runs.`;
 }
 
 function covered({ coverage: { share, low, high } }: CoveredCell): string {

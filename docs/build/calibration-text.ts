@@ -6,13 +6,13 @@ export function measuredBy({ command, seed, date, machine, node, seconds }: Prov
   return `Measured on ${date} by ${code(command)} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} min, on a machine that also did other work).`;
 }
 
-/** Returns whether a rate is within its budget. */
+/** Returns a phrase that says whether a rate is within its budget. */
 export function status(value: number, high: number, budget: number): string {
   if (value > budget) return '*missed*';
   return high <= budget ? '*met*, even at the upper bound' : '*met*, but not at the upper bound';
 }
 
-/** Returns whether a goal was met, to stand in parentheses after the measured value. */
+/** Returns whether a goal was met, as text for parentheses after the measured value. */
 export function goal(isMet: boolean): string {
   return `goal *${isMet ? 'met' : 'missed'}*`;
 }

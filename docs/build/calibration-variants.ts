@@ -4,7 +4,7 @@ import type { VariantResult } from '../../bench/variant-reports.ts';
 import { goal } from './calibration-text.ts';
 import { table } from './page.ts';
 
-/** Goal: share of streams with a verdict although nothing differs. */
+/** Goal: maximum share of streams with a verdict although the arms are equal. */
 const MAX_CALLED = 0.01;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

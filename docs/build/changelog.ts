@@ -1,4 +1,4 @@
-/** Returns why a changelog does not describe a release of `version`; null if it describes the release. */
+/** Returns why a changelog does not describe the release of `version`; null if it does. */
 export function changelogProblem(text: string, version: string): string | null {
   const headings = [...text.matchAll(/^## \[?([^\]\s]+)/gm)].map(([, name = '']) => name);
   if (headings.some((name) => name.toLowerCase() === 'unreleased'))

@@ -1,4 +1,4 @@
-/** Files of the Helm chart that are not templates. A chart cannot read files outside of its folder. */
+/** Files of the Helm chart that are not templates. A chart cannot read files outside its folder. */
 import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../src/app/alerts/rule-file.ts';
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
@@ -12,7 +12,7 @@ export function chartFiles(): readonly Page[] {
   return [
     // The chart copies this file under `spec` unchanged: the braces in it are not template syntax.
     { path: 'files/rules.yaml', text: yaml(ruleFile(kubernetesRules)) },
-    // The same rules with links; the chart replaces the links' base URL with the configured URL.
+    // The same rules with links. The chart replaces the base URL of the links with the configured URL.
     {
       path: 'files/rules-with-links.yaml',
       text: yaml(ruleFile({ ...kubernetesRules, consoleBaseUrl: 'https://console.invalid' })),

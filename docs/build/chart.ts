@@ -1,4 +1,4 @@
-/** `npm run chart`: writes rules and dashboards into the Helm chart before it is packaged or installed from a checkout. */
+/** `npm run chart`: writes rules and dashboards into the Helm chart. Run it before you package or install the chart. */
 import path from 'node:path';
 import { chartFiles } from './chart-files.ts';
 import { writePages } from './page.ts';

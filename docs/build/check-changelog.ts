@@ -1,4 +1,4 @@
-/** Fails with one sentence unless CHANGELOG.md describes the version in package.json; `npm publish` runs it. */
+/** Fails with one sentence unless CHANGELOG.md describes the version in package.json. `npm publish` runs this check. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { changelogProblem } from './changelog.ts';

@@ -74,7 +74,7 @@ alerts:
   false_pages:
     drift: 1 per 365d
     per_pipeline: 1 per 90d
-notify:                       # without it, use Alertmanager
+notify:                       # or use Alertmanager
   - kind: slack
     url: \${SLACK_WEBHOOK_URL}
     proxy: http://proxy.internal:3128
@@ -274,7 +274,7 @@ pipelines:
       window_days: 30
 
     service_names: [support-rag]
-    retrieval_tools:          # tools of an agent whose calls are live queries
+    retrieval_tools:          # calls of these agent tools are live queries
       - name: search_orders
         text: filter.words
         results: {list: hits, id: order.id, score: match}

@@ -8,7 +8,7 @@ import { configSections, type Leaf, type Section } from './config-sections.ts';
 import { code, generatedPage, type Page } from './page.ts';
 
 const rules = `- **Unknown keys** are errors; the message names the key that you probably meant.
-- **Order.** The environment overrides the file, and the file overrides the defaults. Without a file, \`recalld serve\` uses the defaults:
+- **Precedence.** The environment overrides the file, and the file overrides the defaults. Without a file, \`recalld serve\` uses the defaults:
   an embedded database and no pipelines.
 - **\`\${VAR}\`** in a text is replaced with the value of the environment variable; an unset variable is an error. The value is always text; for numbers
   and booleans, use the environment variables listed below.
@@ -30,7 +30,7 @@ export function configPage(): Page {
       'recalld reads one YAML file: `recalld.yaml` in the working folder, or `--config FILE`. `recalld config check` validates the file, `recalld config print` shows the config with defaults and environment applied, and `recalld config schema` prints the JSON Schema for editors.',
       rules,
       '## Example',
-      'This example contains every key, with one kind of retriever, store and model. Most keys have defaults. The section *Keys* describes all keys.',
+      'This example contains every key for one kind of retriever, store and model. Most keys have defaults. The section *Keys* describes all keys.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
       'Each key is listed with its type, its default, its meaning, and the environment variable that sets it.',
@@ -45,11 +45,11 @@ export function configPage(): Page {
 interface Context {
   readonly sections: readonly Section[];
   readonly variables: ReadonlyMap<string, EnvironmentVariable>;
-  /** Leaves that the section about connections describes, keyed by name: `proxy`, `tls.ca_file`. */
+  /** Leaves that the connections section describes, keyed by name: `proxy`, `tls.ca_file`. */
   readonly shared: ReadonlyMap<string, Leaf>;
 }
 
-/** True for a section whose keys are described in the section about connections. */
+/** True for a section whose keys the connections section describes. */
 function isConnectionSection(path: string): boolean {
   return /(?<!queue)\.tls$|\.tls\.client$/.test(path);
 }
@@ -68,7 +68,7 @@ const connectionKeys = [
 const connectionHeading = 'Connections to other services';
 const connectionLink = `[connection](#${connectionHeading.toLowerCase().replaceAll(' ', '-')})`;
 
-/** Returns each connection key in the form that most sections use. */
+/** Returns each connection key with the description and default that most sections use. */
 function sharedLeaves(sections: readonly Section[]): Map<string, Leaf> {
   const all = sections.flatMap(({ path, forms }) =>
     forms.flatMap(({ leaves }) => leaves.map((leaf) => ({ name: connectionName(path, leaf.key), leaf }))),
@@ -93,7 +93,7 @@ function connectionName(path: string, key: string): string {
 function connectionText({ shared }: Context): string[] {
   return [
     `### ${connectionHeading}`,
-    'Retrievers, stores, models, receivers and collectors have some of these keys. These defaults apply unless the section of a service gives another default.',
+    'Retrievers, stores, models, receivers and collectors each accept some of these keys. A default below applies unless the section of a service states another default.',
     [...shared]
       .map(([name, leaf]) => bullet({ ...cellsOf({ ...leaf, isRequired: false }, undefined), name: code(name) }))
       .join('\n'),
@@ -127,7 +127,7 @@ function meaningAfter(name: string, meaning: string): string {
   return repeats || meaning === '' ? '' : `: ${meaning}`;
 }
 
-/** Names the forms with the fewest words: `All kinds`, `All kinds except X`, or the names. */
+/** Names the forms in as few words as possible: `All kinds`, `All kinds except X`, or a list of names. */
 function formNames(takenBy: readonly number[], { forms, selector }: Section): string {
   const namesOf = (isWanted: (index: number) => boolean) =>
     forms.flatMap(({ name }, index) => (isWanted(index) ? [name] : [])).join(', ');
@@ -210,7 +210,7 @@ function rowsOf(section: Section, context: Context): Row[] {
   );
 }
 
-/** Returns one row for a key of several forms; lists each default with its forms if they differ. */
+/** Returns one row for a key of several forms. If the defaults differ, lists each default with its forms. */
 function withDefaults(same: readonly { readonly name: string; readonly cells: Cells }[]): Cells {
   const [first] = same;
   if (first === undefined) throw new Error('no form accepts this key');
@@ -239,7 +239,7 @@ function tlsCells(path: string, key: string, { variables }: Context): Cells {
   return { name: code(key), type: '', fallback: '', isSecret: false, meaning: '', variables: own.join(', ') };
 }
 
-/** A row that links a mapping to the section that describes its keys; null if the mapping has a section of its own. */
+/** A row that links a mapping to the section that describes its keys; null if the mapping has its own section. */
 function sameAsCells(path: string, key: string, { sections }: Context): Cells | null {
   const section = sections.find((one) => one.path === path);
   if (section === undefined || section.sameAs === null) return null;
@@ -274,7 +274,7 @@ function sectionLink(path: string): string {
   return `[${code(path)}](#${path.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '')})`;
 }
 
-/** Separates a last sentence `Default: ...` from a description. */
+/** Separates the final sentence `Default: ...` from the rest of a description. */
 function splitDefault(description: string): { readonly meaning: string; readonly inWords: string } {
   const [, meaning = '', inWords = ''] = /^(.*?)(?: ?Default: (.+)\.)?$/s.exec(description) ?? [];
   return { meaning, inWords };

@@ -11,9 +11,9 @@ export interface Leaf {
   readonly isRequired: boolean;
 }
 
-/** The keys of one mapping, or of all forms that it may have. */
+/** The keys of a mapping; if the mapping has several forms, the keys of all forms. */
 export interface Section {
-  /** As in messages: `pipelines[].retriever`. */
+  /** Path in the notation of error messages: `pipelines[].retriever`. */
   readonly path: string;
   readonly about: string;
   /** The key that selects the form, `kind` or `backend`; null if other keys distinguish the forms. */
@@ -30,7 +30,7 @@ interface Form {
   readonly name: string;
   readonly about: string;
   readonly leaves: readonly Leaf[];
-  /** Keys that hold a mapping with a section of its own. */
+  /** Keys whose value is a mapping with its own section. */
   readonly nested: readonly string[];
 }
 
@@ -39,8 +39,8 @@ export function configSections(schema: JsonSchema): Section[] {
 }
 
 /**
- * The mappings of the config, outermost first. `described` maps the signature of each mapping to the path of the section
- * that describes it.
+ * The mappings of the config, outermost first. `described` maps the signature of each mapping to the path of the
+ * section that describes it.
  */
 function sectionsOf(schema: JsonSchema, path: string, described: Map<string, string>): Section[] {
   const forms = branches(schema).filter(({ type }) => type !== 'null');
@@ -97,7 +97,7 @@ function signatureOf(schema: JsonSchema, isFlat: boolean): string {
   );
 }
 
-/** Numbers the forms that have the same name. */
+/** Adds numbers to the names of forms that have the same name. */
 function numbered(forms: readonly Form[]): Form[] {
   return forms.map((form) => {
     const same = forms.filter(({ name }) => name === form.name);
@@ -136,12 +136,12 @@ function selectedBy(form: JsonSchema): JsonSchema | undefined {
   return isMapping(child) ? child : undefined;
 }
 
-/** The description of a form, or of the key that identifies it. */
+/** The description of the key that identifies a form; if there is none, the description of the form itself. */
 function formAbout(form: JsonSchema): string {
   return selectedBy(form)?.description ?? form.description ?? '';
 }
 
-/** `redis`, or the keys that a form requires. */
+/** The value that identifies a form, such as `redis`; if there is none, the keys that the form requires. */
 function formName(form: JsonSchema): string {
   const fixed = selectedBy(form)?.const;
   if (fixed !== undefined) return code(String(fixed));
@@ -161,7 +161,7 @@ function defaultOf(schema: JsonSchema, ofMapping: unknown): unknown {
   return schema.const === undefined || schema.const === ofMapping ? ofMapping : undefined;
 }
 
-/** The mapping under a key, in the elements of its list, or under each name of its mapping; null for a leaf. */
+/** The mapping in a value, in the elements of a list, or in the values of a mapping of names; null for a leaf. */
 function innerSchema(schema: JsonSchema): { readonly schema: JsonSchema; readonly suffix: string } | null {
   const [item] = childSchemas([schema], 0);
   const [value] = isMapping(schema.additionalProperties) ? [schema.additionalProperties] : [];

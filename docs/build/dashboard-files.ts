@@ -1,4 +1,4 @@
-/** The Grafana dashboards for any config. */
+/** The Grafana dashboards, which work with any config. */
 
 import { defaultRuleSettings } from '../../src/app/alerts/rule-file.ts';
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';

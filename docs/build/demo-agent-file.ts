@@ -1,4 +1,4 @@
-/** Recorded LangGraph traces. The demo's agent replaces their texts with the demo's texts, and sends the traces. */
+/** Recorded LangGraph traces, which the demo's agent sends with the demo's texts in place of the recorded texts. */
 import { gunzipSync } from 'node:zlib';
 import type { RecordedTrace, RecordedTraces } from '../../src/demo/agent-spans.ts';
 import { decodeTraces } from '../../src/live/otlp/decode.ts';
@@ -9,7 +9,7 @@ import type { Page } from './page.ts';
 
 const RECORDING = 'langgraph-openinference';
 
-/** One trace for each number of retrievals in a turn. */
+/** Returns the file with one recorded trace for each number of retrievals per turn. */
 export function demoAgentFile(): Page {
   const recording = readRecordings().find(({ name }) => name === RECORDING);
   if (recording === undefined) throw new Error(`There is no recording named ${RECORDING}.`);

@@ -1,4 +1,4 @@
-/** The rule file in deploy/ for any config. */
+/** The rule file in deploy/, which works with any config. */
 import { defaultRuleSettings, ruleFile } from '../../src/app/alerts/rule-file.ts';
 import type { Page } from './page.ts';
 

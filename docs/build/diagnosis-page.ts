@@ -1,4 +1,4 @@
-/** docs/explanation/diagnosis-accuracy.md is written by hand, except for the benchmark results between two pairs of comments. */
+/** docs/explanation/diagnosis-accuracy.md is hand-written, except for the results between pairs of comments. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Reliability, Stated } from '../../bench/diagnosis/fit/reliability.ts';
@@ -18,7 +18,7 @@ export function diagnosisPage(): Page {
   return { path: file, text: filled(fitted, 'diagnosis', (result) => paragraphsOf(result as DiagnosisResult)) };
 }
 
-/** Returns `text` with the results of a benchmark between its two comments. */
+/** Returns `text` with the benchmark's results inserted between its two comments. */
 function filled(text: string, name: string, paragraphs: (result: unknown) => string[]): string {
   const begin = beginOf(name);
   const [before, rest] = text.split(begin);
@@ -43,7 +43,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
     `The weights were fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day} to recorded evaluations (${counts.join(' and ')}) of ${kinds} kinds of faults. The temperature is ${temperature}, and the SHA-256 of the evaluations is ${sha256}.`,
     table(
       [
-        'Not seen by the fit',
+        'Held out of the fit',
         'Weights',
         'Worlds',
         'Right',
@@ -59,7 +59,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
       ),
     ),
     table(
-      ['Not seen by the fit', 'Stated probability', 'Named', 'Right', 'Share right', 'Mean stated probability'],
+      ['Held out of the fit', 'Stated probability', 'Named', 'Right', 'Share right', 'Mean stated probability'],
       comparisons.flatMap(({ left: of, fitted }) =>
         of === 'cause' ? [] : fitted.stated.map((stated) => [left[of], ...statedCells(stated)]),
       ),

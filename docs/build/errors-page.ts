@@ -22,11 +22,11 @@ export function errorsPage(): Page {
     ['src/core/errors.ts'],
     [
       '# Errors',
-      'A command prints one sentence that names the field, file or service and the fix, and exits with the exit code of the error. The HTTP API returns a problem document (RFC 9457) with the same sentence as `detail` and the code of the error as `code`. recalld retries a failed job only if a retry may help.',
+      'If a command fails, it prints one sentence that names the field, file or service and the fix, and exits with the exit code of the error. The HTTP API returns a problem document (RFC 9457) whose `detail` is the same sentence and whose `code` is the code of the error. recalld retries a failed job only if a retry may help.',
       'Exit code 0 is success, 1 means that a check failed, and 70 is a bug in recalld.',
       table(['Code', 'Meaning', 'HTTP status', 'Exit code', 'Retried'], rows),
       '## Rejected items',
-      'One invalid query, feedback item or span does not cause recalld to reject the others. The response lists the rejected items with a code and a sentence that names the field and the fix. `recalld_ingest_rejected_total` counts them by code.',
+      'If one query, feedback item or span is invalid, recalld still accepts the others. The response lists the rejected items with a code and a sentence that names the field and the fix. `recalld_ingest_rejected_total` counts rejected items by code.',
       table(
         ['Code', 'Meaning'],
         Object.entries(rejectionTable).map(([name, meaning]) => [code(name), meaning]),

@@ -18,7 +18,7 @@ export function exportPage(): Page {
     ['src/report/export/rules/export-tables.ts'],
     [
       '# Exported tables',
-      `This page describes schema version ${SCHEMA_VERSION}. Each manifest contains the schema version, which changes whenever a name or type below changes. [docs/how-to/export.md](../how-to/export.md) explains how to export data.`,
+      `This page describes schema version ${SCHEMA_VERSION}. The manifest of each export contains the schema version, which changes whenever a name or type below changes. [docs/how-to/export.md](../how-to/export.md) explains how to export data.`,
       'Each file is `TABLE/date=YYYY-MM-DD/part-N.FORMAT`. `date` is the day (UTC) on which recalld received or measured the data in a row, or on which the run or incident started. Timestamps are in UTC with microseconds. JSON columns are text in Parquet and CSV, and nested values in JSONL. Vectors are not exported.',
       'Columns marked *private* are null for pipelines with `privacy.text: hash`.',
       ...exportTables.flatMap(({ name, does, columns }) => [

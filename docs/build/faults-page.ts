@@ -21,7 +21,7 @@ interface FaultsResult {
 const results = path.resolve(import.meta.dirname, '../../bench/results');
 const titles = { test: 'Test split', quiet: 'Quiet days', training: 'Training split' } as const;
 
-/** Returns the page; empty until there are results. */
+/** Returns the page, or an empty list if there are no results yet. */
 export function faultsPages(): Page[] {
   const found = (['test', 'quiet', 'training'] as const).flatMap((split) => {
     const file = path.join(results, `faults-${split}.json`);
@@ -36,7 +36,7 @@ export function faultsPages(): Page[] {
       ['bench/results/faults-*.json'],
       [
         '# Faults',
-        'This page reports how often recalld names the true cause of a fault. Each fault is injected into a *world*: a daemon that monitors a service with real texts, a real retriever and a real store. The authors of the faults did not know how the diagnosis works. `bench/faults/README.md` in the repository explains the worlds, the scoring, and how to add a fault. The authors of the diagnosis develop it on the training split of the worlds; the sealed test split runs only once per version of the benchmark.',
+        'This page reports how often recalld names the true cause of a fault. Each fault is injected into a *world*: a daemon that monitors a service with real texts, a real retriever and a real store. The authors of the faults did not know how the diagnosis works. `bench/faults/README.md` in the repository explains the worlds, the scoring, and how to add a fault. The authors of the diagnosis use only the training split of the worlds for development; the sealed test split runs only once per version of the benchmark.',
         ...found.flatMap(({ title, result }) => sectionOf(title, result)),
       ],
     ),
@@ -54,7 +54,7 @@ function countsText(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** Returns how many worlds ran, and how many were planned if the run was stopped early. */
+/** Returns how many worlds ran; if the run was stopped early, also how many were planned. */
 function worldsText(run: number, planned = run): string {
   return run < planned
     ? `${run} of ${planned} worlds (the run was stopped early; worlds with small golden sets run first)`
@@ -71,7 +71,7 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     return [
       `## ${title}`,
       run,
-      `Nothing is wrong in quiet worlds, so no incident should open. There were ${opened}. Quiet worlds have the same combinations of corpora, retrievers and stores as the test split.`,
+      `Nothing is wrong in quiet worlds, so no incident should open. There were ${opened}. Quiet worlds use the same combinations of corpora, retrievers and stores as the test split.`,
     ];
   const rows: [string, string][] = [
     ['high-confidence diagnoses that were correct', percent(summary.byConfidence.high)],
@@ -82,9 +82,9 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     ['single faults for which a wrong cause was named with high confidence', percent(summary.wrongWithHigh)],
     ['single faults whose cause is reported as unknown after the last golden run', percent(summary.unknownAtEnd)],
     ['single faults without any incident', percent(summary.silent)],
-    ['single faults by the number of golden runs until the named cause was right', countsText(summary.runsToRight)],
+    ['single faults, by the number of golden runs until the named cause was right', countsText(summary.runsToRight)],
     [
-      'single faults that lowered nDCG@10 by 0.05 or more and caused a page in the first golden run with this drop or in the next run',
+      'single faults that lowered nDCG@10 by 0.05 or more, and paged in the first golden run with this drop or in the next run',
       percent(summary.pagedWithinTwo),
     ],
     ['document losses diagnosed correctly within two golden runs', percent(summary.lossesWithinTwo)],

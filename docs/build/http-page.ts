@@ -17,9 +17,9 @@ same endpoints for machines, with every nested field.
 - **Lists** are paged: \`items\` contains one page of at most \`limit\` items. \`next_cursor\` is the \`cursor\` of the next page, and null on the last page.
 - **No stale values.** If a score or measurement is older than three intervals of its schedule, the response contains
   null and a note that it is too old. A check on a stale value is never \`ok\`.
-- **Request ids.** Every response contains an \`X-Request-Id\`: the id from the request, or a new id.
+- **Request ids.** Every response has an \`X-Request-Id\` header with the id from the request or, without one, a new id.
 - **Limits.** A request body may be up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. After
-  20 different wrong keys from one address within a minute, further unknown keys from this address get 429; keys that were valid before still work.
+  20 different wrong keys from one address within a minute, further unknown keys from this address get 429; keys that have already been accepted still work.
   Responses with 429 or 503 include \`Retry-After\`.
 - **Fields.** A field without a type is a string or, if other fields are indented below it, an object. The fields of an
   object are listed once; if the object appears again, the text links to this list.`;
@@ -89,7 +89,7 @@ function parametersText(parameters: readonly Field[]): string[] {
   ];
 }
 
-/** Statuses with the same response fields share a list. */
+/** Returns the response texts; statuses with the same fields share a list. */
 function answersOf({ responses }: Endpoint, place: Place): string[] {
   const bodies = [...new Set(Object.values(responses).map(({ body }) => body))];
   return bodies.flatMap((body) => {
@@ -135,7 +135,7 @@ const DEEPEST = 3;
 /** An object with fewer fields, or an enumeration with fewer values, is shorter than a link. */
 const FEW_FIELDS = 3;
 const FEW_VALUES = 4;
-/** An object with fewer fields is listed again with the additional fields of a larger object. */
+/** A larger object that contains an object with fewer fields repeats these fields instead of linking to them. */
 const FEW_BASE_FIELDS = 5;
 
 function fieldsOf(schema: JsonSchema, prefix: string, depth: number, place: Place): Field[] {
@@ -185,7 +185,7 @@ function signaturesOf({ properties = {} }: JsonSchema): Map<string, string> {
   return new Map(Object.entries(properties).map(([name, child]) => [name, JSON.stringify(child)]));
 }
 
-/** Returns the largest object of an earlier endpoint all of whose fields a response also has; null if there is none. */
+/** Returns the largest object of an earlier endpoint whose fields the response also has; null if there is none. */
 function baseOf(schema: JsonSchema, { endpoint, listed }: Place): ListedPlace | null {
   const own = signaturesOf(schema);
   const [base] = [...listed.values()]
@@ -224,7 +224,7 @@ function fieldCells({ path, schema, isRequired, listedAt }: Field): [string, str
   return [code(path), type, [meaningOf(schema), listedAt].filter((text) => text !== '').join(' ')];
 }
 
-/** Fields as nested bullets; neighbors without an explanation share a bullet. */
+/** Returns fields as nested bullets. Adjacent fields without an explanation share a bullet. */
 function bullets(fields: readonly Field[]): string {
   const lines: { readonly indent: string; text: string; readonly isPlain: boolean }[] = [];
   fields.forEach((field, index) => {
@@ -255,7 +255,7 @@ function meaningOf(schema: JsonSchema): string {
   return schema.description ?? branches(schema).find(({ description }) => description)?.description ?? '';
 }
 
-/** Names of the types of a schema; the values of an enumeration only when they are not listed elsewhere. */
+/** Names of a schema's types. For an enumeration, lists its values unless another place lists them. */
 function typeOf(schema: JsonSchema, isListed: boolean): string {
   const all = branches(schema).flatMap((branch): string[] => {
     if (branch.enum !== undefined && isListed) return ['enum'];

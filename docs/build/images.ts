@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the documentation from the demo: starts it with a fault, waits until an alert fires, and takes
- * screenshots of the console. `npm run docs:images` needs Chromium in /usr/bin.
+ * Takes the documentation's screenshots: starts the demo with a fault, waits until an alert fires, and captures the
+ * console. `npm run docs:images` needs Chromium in /usr/bin.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -32,7 +32,7 @@ const port = await freePort();
 const url = `http://127.0.0.1:${port}`;
 const demo = spawn(
   process.execPath,
-  // Node.js runs the program directly, because npx does not pass signals on.
+  // Node.js runs the program directly, because npx does not forward signals.
   ['--import', 'tsx', 'src/cli/main.ts', 'demo', '--port', String(port), '--fault', 'index'],
   { stdio: ['ignore', 'inherit', 'inherit'] },
 );

@@ -19,7 +19,7 @@ export function jobsPage(): Page {
     [
       '# Jobs',
       'Each job has a BullMQ queue with the same name, in PostgreSQL or Redis. Delivery is at least once: if a worker dies, another worker runs the job again, so jobs are idempotent. Payloads contain ids, never query text.',
-      'If recalld cannot enqueue a scheduled start, it retries until the next start is due, and then counts the missed start in `recalld_ticks_given_up_total`. After an outage, each job starts once, however many starts it missed.',
+      'If recalld cannot enqueue a scheduled start, it retries until the next start is due, and then counts the missed start in `recalld_ticks_given_up_total`. After an outage, each job starts only once, no matter how many starts it missed.',
       'The config sets the schedule of each golden set (`cron`). At each scheduled time, recalld creates a golden run and a `run-golden-set` job.',
       table(
         [

@@ -3,7 +3,7 @@ export interface JsonDocument {
   readonly is: 'object' | 'list';
   /** Keys of the document, or of each element of a list. */
   readonly keys: readonly string[];
-  /** What the keys do not show. */
+  /** Facts about the document that its keys do not show. */
   readonly more?: string;
 }
 

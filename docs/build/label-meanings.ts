@@ -1,6 +1,6 @@
 import { namedCauses } from '../../src/incidents/diagnosis/rules/cause.ts';
 
-/** The values of each label; the text also shows what limits their number. */
+/** The values of each label, and what limits their number. */
 export const labelMeanings: Readonly<Record<string, string>> = {
   pipeline: 'Name of a pipeline in the config.',
   golden_set: 'Name of an imported golden set.',
@@ -21,7 +21,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   judge: '`model`, `person`, or `second` for an independent second person.',
   rule: 'Name of an isolation rule in the config.',
   check:
-    'Name of a check with its golden set, such as `quality on support-faq`; a check without a name is named after its measure and threshold, such as `ndcg@10 below 0.8 on support-faq`.',
+    'Name of a check with its golden set, such as `quality on support-faq`; if the config gives no name, the name consists of the measure and threshold, such as `ndcg@10 below 0.8 on support-faq`.',
   what: 'Title of the measure that a check evaluates; if the check evaluates several segments, also the segment that decides the verdict.',
   limit: '`below` or `above`: the side of the threshold on which a check fails.',
   unit: '`seconds`, `share` or `number`.',
@@ -31,7 +31,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
     'A golden measure (`hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map`, `f1`, `union_recall` or `all_found`), a measure of live traffic such as `zero_results_ratio`, or a measure of a probe such as `ann_recall`.',
   severity: '`critical` or `warning`.',
   level: 'Level of a density alert: `page` or `ticket`.',
-  grade: '`page` for a full baseline, `provisional` for a baseline whose alerts only open tickets.',
+  grade: '`page` for a full baseline, `provisional` for a baseline whose alerts open only tickets.',
   state:
     '`ok`, `warning`, `critical` or `no_data` for a check; `ok`, `failed` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `detected`, `confirmed` or `rejected` for a drop of judged live nDCG.',
   purpose: '`full` for a run of the whole golden set, `sentinel` for a run of a few queries.',

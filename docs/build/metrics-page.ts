@@ -15,7 +15,7 @@ interface Group {
   readonly title: string;
   readonly about: string;
   readonly holds: RegExp;
-  /** A sentence that `about` states once for all metrics of the group. */
+  /** A sentence that the table omits, because `about` states it once for all metrics of the group. */
   readonly omits?: string;
 }
 
@@ -39,12 +39,12 @@ const groups: readonly Group[] = [
   {
     title: 'Checks',
     about:
-      'recalld exports thresholds as metrics, so that alert rules compare series with series, and only the config contains the thresholds.',
+      'recalld exports thresholds as metrics, so alert rules compare two series, and thresholds are set only in the config.',
     holds: /^recalld_(check|threshold)/,
   },
   {
     title: 'Query density',
-    about: 'How well the documents in the store cover live queries, compared with a baseline.',
+    about: 'How well the documents in the store cover live queries compared with a baseline.',
     holds: /^recalld_(query_(density|uncovered)|density|repeat_density|topics)/,
   },
   {
@@ -55,7 +55,7 @@ const groups: readonly Group[] = [
   },
   {
     title: 'Live traffic',
-    about: 'Counters and histograms belong to the process that received the traffic: sum them over replicas.',
+    about: 'Each process exports counters and histograms of the traffic that it received: sum them over replicas.',
     holds: /^recalld_(quer(y|ies)|feedback|ingest|live|episode|rewrite|trace|redaction)_/,
   },
   {
@@ -85,7 +85,7 @@ const reading = `How to read the metrics:
 - **n.** Every golden score is a mean over *all* judged queries of its segment. A query that failed, timed out or returned nothing counts as 0. \`recalld_golden_scored_queries\` is n.
 - **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check on a score pages only if the whole interval is below the threshold,
   so sampling noise does not cause pages.
-- **Withholding.** recalld does not export scores older than three intervals of their schedule (three days for manual sets);
+- **Withholding.** recalld does not export scores older than three scheduled intervals (three days for sets without a schedule);
   \`recalld_golden_scores_withheld\` is then 1. No value is ever NaN.
 - **Snapshot.** Gauges marked *stored* come from the latest database rows. Each process reads these rows into memory every
   10 seconds, so a scrape never waits for the database. \`recalld_snapshot_age_seconds\` is the age of the rows.
@@ -120,7 +120,7 @@ export function metricsPage(): Page {
       reading,
       ...sections,
       '## Labels',
-      'Label values are limited in number. Labels never contain query text, or ids of queries, documents, users or runs.',
+      'The number of values of each label is limited. Labels never contain query text, or ids of queries, documents, users or runs.',
       table(
         ['Label', 'Values'],
         labels.map((label) => [code(label), labelMeanings[label] ?? '']),

@@ -1,4 +1,4 @@
-/** Writes generated pages, and finds those that are out of date. */
+/** Writes generated pages, and finds pages that are out of date. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 

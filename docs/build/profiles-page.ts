@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type Profile, type ProfilesResult, profilesFile } from '../../bench/profiles/self-time.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** Returns the page; empty until there are results. */
+/** Returns the page, or an empty list if there are no results yet. */
 export function profilesPages(): Page[] {
   if (!existsSync(profilesFile)) return [];
   const { provenance, profiles } = JSON.parse(readFileSync(profilesFile, 'utf8')) as ProfilesResult;

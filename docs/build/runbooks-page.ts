@@ -1,11 +1,11 @@
-/** docs/runbooks/README.md: every alert with its title, first sentence and action. */
+/** docs/runbooks/README.md: every alert with its title, the first paragraph of its runbook, and its actions. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defaultRuleSettings, ruleGroups } from '../../src/app/alerts/rule-file.ts';
 import type { AlertRule, RulePipeline } from '../../src/platform/metrics/alert-rules.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** A pipeline with every optional part, so that every alert is included. */
+/** A pipeline with every optional part, so that the rules contain every alert. */
 const everything: RulePipeline = {
   name: 'docs',
   goldenSets: ['faq'],
@@ -34,7 +34,7 @@ export function runbooksPage(): Page {
     ['src/app/alerts', 'docs/runbooks'],
     [
       '# Runbooks',
-      'Each alert has a runbook that explains what it means, how to confirm it, its likely causes in order, what to do, and when to ignore it. `critical` alerts page the person on call, `warning` alerts can wait for working hours, and `info` alerts only appear on dashboards.',
+      'Each alert has a runbook that explains what the alert means, how to confirm it, its likely causes in order, what to do, and when to ignore it. `critical` alerts page the person on call, `warning` alerts can wait for working hours, and `info` alerts appear only on dashboards.',
       'In the commands, replace `docs` and `faq` with the pipeline and golden set of the alert, and `RUN` and `BASELINE` with run ids from `recalld runs list`. Run the PromQL queries on the Prometheus server that evaluates the alert rules.',
       table(['Alert', 'Severity', 'Title', 'First line', 'Action'], rows),
     ],
@@ -43,7 +43,7 @@ export function runbooksPage(): Page {
 
 const folder = path.resolve(import.meta.dirname, '../runbooks');
 
-/** Reads the first sentence and the first action of a runbook. */
+/** Reads the first paragraph and the actions of a runbook. */
 function runbookOf(alert: string): { readonly meaning: string; readonly action: string } {
   const text = readFileSync(path.join(folder, `${alert}.md`), 'utf8');
   const [, meaning = ''] = /## What it means\n\n([\s\S]+?)\n\n/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** Writes sbom.cdx.json (CycloneDX): production dependencies of a release, which npm reads from package-lock.json. */
+/** Writes sbom.cdx.json (CycloneDX): a release's production dependencies, which npm reads from package-lock.json. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

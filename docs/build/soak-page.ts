@@ -7,7 +7,7 @@ import { code, generatedPage, type Page, table } from './page.ts';
 const results = path.resolve(import.meta.dirname, '../../bench/results');
 const titles = { postgres: 'Jobs in PostgreSQL', redis: 'Jobs in Redis' } as const;
 
-/** Returns the page; empty until there are results. */
+/** Returns the page, or an empty list if there are no results yet. */
 export function soakPages(): Page[] {
   const found = (['postgres', 'redis'] as const).flatMap((queue) => {
     const file = path.join(results, `soak-${queue}.json`);
@@ -19,9 +19,9 @@ export function soakPages(): Page[] {
       'docs/explanation/soak.md',
       ['bench/results/soak-*.json'],
       [
-        '# Soak',
-        'In the soak test, six recalld processes, two of each role, share one PostgreSQL and one queue. Clients resend each live query, feedback item and OpenTelemetry span until recalld responds with 202. Other clients read every page, scrape `/metrics` and start golden runs. Meanwhile, `kill -9` stops the first process in each role, PostgreSQL (which recovers from its log) and Redis (which loses every job), in random order. Each killed process restarts after 0.5 to 3 seconds. The second process in each role keeps running, so that its memory can be measured.',
-        'At the end, the test looks up in PostgreSQL every id for which recalld responded with 202. *Lost* ids are missing, and *duplicated* ids exist more than once. For live queries, *processed* is the sum of the query counts that recalld stored per minute; for golden runs, *processed* is the number of runs in which every query has one result list. Two golden runs for the same scheduled time would also count as duplicates. The whole test ran on one small, busy machine, and the latencies include requests that were sent while a process was down.',
+        '# Soak test',
+        'In this test, six recalld processes, two of each role, share one PostgreSQL and one queue. Clients resend each live query, feedback item and OpenTelemetry span until recalld responds with 202. Other clients read every page, scrape `/metrics` and start golden runs. Meanwhile, `kill -9` stops the first process in each role, PostgreSQL (which recovers from its log) and Redis (which loses every job), in random order. Each killed process restarts after 0.5 to 3 seconds. The second process in each role keeps running, so that its memory can be measured.',
+        'At the end, the test searches PostgreSQL for every id that recalld accepted with 202. *Lost* ids are missing, and *duplicated* ids exist more than once. For live queries, *processed* is the sum of the query counts that recalld stored per minute; for golden runs, *processed* is the number of runs in which every query has one result list. Two golden runs for the same scheduled time would also count as duplicates. The whole test ran on one small, busy machine. The latencies include requests that were sent while a process was down.',
         ...found.flatMap(sectionOf),
       ],
     ),

@@ -1,4 +1,4 @@
-/** docs/reference/tested-stores.md: the vector stores that recalld was tested with, from the recordings of the contract suite. */
+/** docs/reference/tested-stores.md: tested vector stores, from the recordings of the contract suite. */
 import { readFileSync } from 'node:fs';
 import { vectorStoreSchema } from '../../src/connectors/stores/config.ts';
 import { courseFiles, courseVariable, published, readCourseResults } from '../../test/interop/stores/course.ts';
@@ -10,11 +10,11 @@ type StoreKind = (typeof vectorStoreSchema)['options'][number]['shape']['kind'][
 
 interface StoreFacts {
   readonly name: string;
-  /** npm package of the store itself, which runs in every test run. */
+  /** npm package of the store itself; every test run uses it. */
   readonly everyRun?: string;
   /** npm package of the vendor's client, which fills and queries the stand-in. */
   readonly client?: string;
-  /** What was tried to run the suite against the store itself, and why it failed. */
+  /** How we tried to run the suite against the store itself, and why that failed. */
   readonly unmet?: string;
 }
 
@@ -40,7 +40,7 @@ const stores: Readonly<Record<StoreKind, StoreFacts>> = {
     name: 'Pinecone',
     client: '@pinecone-database/pinecone',
     unmet:
-      'Pinecone is a cloud service: its clients from npm and PyPI contain no server, and neither registry has its emulator, which is a container image',
+      'Pinecone is a cloud service: its clients from npm and PyPI contain no server, and its emulator is a container image, which neither registry has',
   },
   redis_search: {
     name: 'Redis search',
@@ -61,10 +61,10 @@ export function storesPage(): Page {
       '# Tested vector stores',
       'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The suite passed against a running installation of each store in this table. For stores with an HTTP API, `npm test` replays the recorded responses.',
       table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
-      'In rows marked *monitoring*, the tests change documents in the store, and then check the reports of `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary. Rows marked *retriever* test the retriever of the same kind, and rows marked *collections* test collections with different ids, payloads, named vectors and quantization.',
+      'In rows marked *monitoring*, the tests change documents in the store, and then verify what `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary report. Rows marked *retriever* test the retriever of the same kind, and rows marked *collections* test collections with different ids, payloads, named vectors and quantization.',
       ...courseParagraphs(),
       '## Not yet tested',
-      'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. We have not run the store itself. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
+      'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as this client. We have not run the store itself. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
       table(
         ['store', 'official client', 'what was tried'],
         unmet.map((kind) => {
@@ -76,7 +76,7 @@ export function storesPage(): Page {
   );
 }
 
-/** Compares recalld with results that a course published. */
+/** Returns a comparison of recalld's scores with scores that a course published. */
 function courseParagraphs(): string[] {
   const rows = readCourseResults().map(({ engine, versions, date, queries, ties, courseMrrBounds, ...scores }) => {
     const version = Object.entries(versions).map(([product, one]) => `${product} ${one}`);
@@ -93,7 +93,7 @@ function courseParagraphs(): string[] {
       ['engine', 'date', 'queries', 'hit rate@5', 'MRR@5', "the course's MRR@5", 'queries with ties', 'range'],
       rows,
     ),
-    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, and the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over all possible orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To repeat the measurement, download two files from the course:",
+    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, whereas the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over all possible orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To repeat the measurement, download two files from the course:",
     `\`\`\`sh\n${courseVariable}=FOLDER npx vitest run --project interop test/interop/stores/course.test.ts  # FOLDER contains ${Object.values(courseFiles).join(' and ')}\n\`\`\``,
   ];
 }

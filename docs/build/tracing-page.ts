@@ -14,7 +14,7 @@ export function tracingPage(): Page {
     ['test/fixtures/interop/tracing', 'test/fixtures/interop/collector.json.gz'],
     [
       '# Tested tracing combinations',
-      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the fields under *also read*, and the same query, ranked documents and latency that the program saw. If a document has no id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); if the error class is missing, recalld stores only that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
+      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the query, ranked documents and latency as the program saw them, and the fields under *also read*. If a document has no id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); if the error class is missing, recalld stores only that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
       table(
         ['framework', 'instrumentation', 'versions', 'recorded', 'also read', 'you must add'],
         recordings.map(rowOf),
@@ -37,7 +37,7 @@ export function tracingPage(): Page {
         ]),
       ),
       '## Combinations that cannot work',
-      'These programs were also recorded, but their spans contain no search.',
+      'We also recorded these programs, but their spans contain no search.',
       table(
         ['framework', 'instrumentation', 'versions', 'recorded', 'reason', 'fix'],
         all.flatMap((recording) => {
@@ -62,7 +62,7 @@ export function tracingPage(): Page {
   );
 }
 
-/** Returns a phrase that lists the frameworks whose newest recording was not sent through the Collector. */
+/** Returns a phrase that lists the frameworks whose recordings were not sent through the Collector. */
 function without({ programs }: CollectorRecording, recordings: readonly Recording[]): string {
   const sent = new Set(programs.map(({ name }) => name));
   const others = recordings.filter(({ name }) => !sent.has(name)).map(({ framework }) => framework);

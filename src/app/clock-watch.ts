@@ -12,13 +12,13 @@ export type ClockWatch = Awaited<ReturnType<typeof watchClock>>;
 
 const INTERVAL_MS = 120_000;
 /**
- * Interval between comparisons while the clock is wrong. This interval is shorter than usual, because scheduled starts
- * wait until the clock is correct.
+ * Interval between comparisons while the clock is wrong. It is shorter than `INTERVAL_MS`, because no scheduled run
+ * starts until the clock is correct.
  */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
 /**
- * If the deviation of the clock from the monotonic clock has changed by more than this since the last comparison, the
- * clock has been set. When NTP slews the clock, the deviation changes far less.
+ * Maximum change, in milliseconds, of the wall clock relative to the monotonic clock between two comparisons. A larger
+ * change means that the wall clock was set: NTP slewing changes it far less.
  */
 const SET_MS = 5000;
 

@@ -31,7 +31,7 @@ import type { BackendSettings, QueueOwner } from '../platform/queue/backends.ts'
 import { exportTables } from '../report/export/context.ts';
 import type { Config } from './config/schema.ts';
 
-/** Name of this process among all processes that share the database. */
+/** Name that identifies this process among all processes that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
 
 /**
@@ -65,7 +65,8 @@ export function createDb(pool: Pool, by: string | null = null, scope: Scope = nu
 }
 
 /**
- * Minimum time between restarts of the embedded PostgreSQL, which would otherwise spend all its time in crash recovery.
+ * Minimum time between restarts of the embedded PostgreSQL. With more frequent restarts, it could spend all its time in
+ * crash recovery.
  */
 const RESTART_EVERY_MS = 60_000;
 
@@ -130,8 +131,8 @@ export interface Storage {
   /** True if this process started the embedded database; false if the database of a running daemon is used. */
   readonly startedHere: boolean;
   /**
-   * Returns why the daemon's embedded database is down; null while it is running, and always null outside a daemon or
-   * if the database is not embedded.
+   * Returns why the daemon's embedded database is down; null while it is running. Always null outside a daemon, and for
+   * a database that is not embedded.
    */
   readonly problem: () => string | null;
 }
@@ -188,7 +189,7 @@ async function connect(settings: StorageRequest): Promise<Storage> {
     return { ...storage, readPool: pool, replicaProblem: async () => null };
   const replicaConnection = await chooseConnection(readUrl, 'storage.read_url');
   await assertSessions(replicaConnection, 'storage.read_url').catch((error: unknown) => {
-    // While the replica is unreachable, the primary answers its reads.
+    // While the replica is unreachable, reads go to the primary.
     if (!(error instanceof RecalldError && error.retryable)) throw error;
   });
   const replicaPool = createPool({

@@ -33,7 +33,7 @@ import { withHooks } from './hooks.ts';
 import { jobCatalogue } from './jobs.ts';
 import { version } from './version.ts';
 
-/** Number of threads. With only one thread, the second core of a small machine remains free for requests. */
+/** Number of threads. One thread leaves the second core of a small machine free for requests. */
 const THREADS = 1;
 const MAX_WAITING = 16;
 /** Interval at which the queue's store is checked for full memory and evictions. */

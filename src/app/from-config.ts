@@ -1,6 +1,6 @@
 /**
- * Builds everything that depends only on the config. Commands also build what they do not use, so that they refuse
- * every config that the daemon would refuse.
+ * Builds everything that depends only on the config. Commands also build what they do not use, so they reject every
+ * config that the daemon would reject.
  */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';

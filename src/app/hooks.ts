@@ -1,4 +1,4 @@
-/** Hooks through which the code in one folder of src/ starts work in another folder. */
+/** Hooks that let the code in one folder of src/ start work in another folder. */
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';
@@ -11,7 +11,7 @@ import { reportViolationsJob } from '../live/live-jobs.ts';
 import { trendImage } from '../report/console/charts/trend-image.tsx';
 import { exportJob } from '../report/export/export-job.ts';
 
-/** Minimum time between two jobs that are started by isolation violations. */
+/** Minimum time, in milliseconds, between two jobs that isolation violations start. */
 const REPORT_EVERY_MS = 5000;
 
 export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T) {

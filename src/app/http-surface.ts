@@ -36,7 +36,7 @@ export async function startHttp(
   const { exporter, logger, storage, config } = daemon;
   const provider = withApi ? signInProviderOf(config) : null;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
-  // Unauthenticated callers may send any number of requests, so only one check runs at a time.
+  // Runs only one check at a time, because unauthenticated callers may send any number of requests.
   const checkServices = sharedRun(() => dependenciesReady(daemon, clockProblem, provider?.problem ?? (() => null)));
   const readiness = async (): Promise<Readiness> =>
     phase === 'ready' ? checkServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
@@ -144,7 +144,8 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
 }
 
 /**
- * True if the daemon may run without keys. It then trusts every caller, so it must be reachable only from this machine.
+ * True if the daemon may run without keys. A daemon without keys trusts every caller, so it must be reachable only from
+ * this machine.
  */
 function keysAreOptional({ server, storage }: Config): boolean {
   if (server.oidc !== undefined) return false;
@@ -194,7 +195,7 @@ async function dependenciesReady(
 }
 
 /**
- * Exports the live traffic counters as 0 when the process starts, just as showJobCounters exports a worker's counters.
+ * Exports the live traffic counters as 0 when the process starts, as `showJobCounters` does for a worker's counters.
  */
 export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
   startAtZero(meter, 'recalld_ingest_shed_total');

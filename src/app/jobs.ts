@@ -1,4 +1,4 @@
-/** The scheduler starts golden runs, sentinels and scheduled jobs. Several schedulers may run. */
+/** The scheduler starts golden runs, sentinels and scheduled jobs. Several schedulers may run at the same time. */
 
 import { evaluateChecksJob } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
@@ -99,8 +99,8 @@ function tickOfJob(
 }
 
 /**
- * Returns ticks. Each tick starts runs and enqueues one job per run. The recovery job finds a run whose job could not
- * be enqueued.
+ * Returns the ticks of a golden set. Each tick starts runs and enqueues one job per run. If a job cannot be enqueued,
+ * the recovery job finds its run.
  */
 function ticksOfSet(
   queue: JobQueue,
@@ -134,7 +134,7 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** True if the latest tick, when missed, runs at the next startup or once a wrong clock is correct again. */
+  /** True if a missed latest tick runs at the next startup, or as soon as a wrong clock is correct again. */
   readonly madeUpFor: boolean;
   /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;

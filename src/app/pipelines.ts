@@ -80,7 +80,7 @@ function createParts(pipeline: PipelineConfig, at: string, logger: Logger) {
 }
 
 /**
- * Does not look for stale judgments in a shadow's store: if a document is missing there, the shadow is at fault, not
+ * Does not look for stale judgments in a shadow's store: if that store lacks a document, the shadow is at fault, not
  * the judgment.
  */
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
@@ -89,7 +89,7 @@ function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Lo
   const { judged } = pipeline;
   const own = { ...pipeline, retriever, vector_store, embedder };
   const parts = createParts(own, `shadow (${name}).vector_store`, logger);
-  // Excludes secrets, because a different API key does not mean a different index.
+  // Excludes secrets, because a new API key does not mean a new index.
   const identity = JSON.stringify(redactBody({ retriever, vector_store, embedder, chunkSeparator }));
   const fingerprint = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   return {

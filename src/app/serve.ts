@@ -31,7 +31,7 @@ export type MonitorRequest = CommandSettings & { readonly roles: readonly Role[]
 
 export type Monitor = Awaited<ReturnType<typeof startMonitor>>;
 
-/** If a step fails, closes what was already open. `signal` aborts a start that is in progress. */
+/** Starts the daemon. If a step fails, closes what is already open. `signal` aborts a start that is in progress. */
 export async function startMonitor({ config, roles: active, logger, signal }: MonitorRequest) {
   const cleanups = createCleanupStack(logger);
   try {
@@ -88,8 +88,8 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
 const FIRST_READING_MS = 2000;
 
 /**
- * Waits until the stored gauges have been read, so that firing alerts keep firing after a restart. If the database is
- * slow, the wait ends after `FIRST_READING_MS`.
+ * Waits for the first read of the stored gauges, so that firing alerts keep firing after a restart. If the database is
+ * slow, gives up after `FIRST_READING_MS`.
  */
 async function readStoredGaugesFirst({ exporter }: Daemon, signal: AbortSignal): Promise<void> {
   await endsWithin(orAborted(exporter.refresh(), signal), FIRST_READING_MS).catch(() => undefined);
@@ -107,7 +107,7 @@ function describePending(requests: number, jobs: readonly string[], closing: str
  * Sends metrics after each interval, and once more at the end. Does not repeat a failed request, because all values are
  * cumulative. Logs when sending starts to fail and when it works again.
  *
- * @returns a function that stops sending; it waits for the last request, at most until the request times out
+ * @returns a function that stops sending; it resolves when the last request completes or times out
  */
 export function sendMetrics(
   intervalSeconds: number,

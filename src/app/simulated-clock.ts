@@ -2,7 +2,7 @@
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 
-/** Factor by which the simulated clock shortens pauses. */
+/** The simulated clock divides every pause by this factor. */
 const SPEED_UP = 10;
 
 export function createSimulatedClock(start: Date): Clock & { set(now: Date): void } {

@@ -58,7 +58,7 @@ async function openSimulatedDaemon(
   const http = await startHttp(daemon, true, () => null, cleanups);
   http.markReady();
   let isRunningJobs = false;
-  // Ignores delays between jobs, because they are caused by the caller and not by the daemon.
+  // Ignores delays between jobs, because the caller causes them, not the daemon.
   const stopWatching = watchEventLoop(meter, (seconds) => {
     if (isRunningJobs) daemon.ownLag.record(seconds, 0);
   });
@@ -134,7 +134,7 @@ function createManualQueue(queue: JobQueue) {
     async runAll(work: (...job: Job) => Promise<void>): Promise<void> {
       while (waiting.length > 0) {
         const ends = await Promise.allSettled(waiting.splice(0).map((job) => work(...job)));
-        // The caller closes the database after a failure, so every job must have ended before a failure is reported.
+        // Waits for every job before it reports a failure, because the caller then closes the database.
         for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }
     },

@@ -16,7 +16,7 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch) {
   await queue.work(
     createJobRunner({ jobs: jobCatalogue, jobDeps: context, clock, logger, meter, shutdown: shutdown.signal }),
   );
-  // Workers start this job, because all schedulers may be down, or a scheduler may have stopped right after it created
+  // Workers start this job, because every scheduler may be down, or a scheduler may have stopped right after it created
   // a run.
   const ticks = startTicks({ ...context, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));
   return {

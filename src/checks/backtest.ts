@@ -145,8 +145,9 @@ function labelsOf({ probed, stale, deleted, lost, gap }: RunLabels): RunEvidence
 
 /**
  * Replays the measurements of every threshold in order, through the functions that evaluate live measurements, with
- * hysteresis and confirmation. Only the latest reason for a missing value is stored, so missing data appears only as a
- * gap between two measurements. Omits thresholds on ages, which are not stored, and thresholds without measurements.
+ * hysteresis and confirmation. Only the latest reason for a missing value is stored, so in a replay missing data is
+ * just a gap between two measurements. Omits thresholds on ages, because ages are not stored, and thresholds without
+ * measurements.
  *
  * @throws RecalldError database_unreachable; the abort reason of `signal` as soon as `signal` aborts
  */

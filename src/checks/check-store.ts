@@ -75,9 +75,9 @@ const statusesSql = `select check_name as name, ${columns}, revision::integer
   from check_states where ${visible('pipeline', 1)} order by pipeline, check_name`;
 
 /**
- * Stores steps, each with its transition if the verdict changes. Skips a step if another worker has advanced the check
- * in the meantime, so that nothing is counted or reported twice. Rows are written in a fixed order, so that workers
- * cannot deadlock.
+ * Stores steps, each with its transition if the verdict changes. Skips a step if another worker has already advanced
+ * the check, so that no change is counted or reported twice. Writes rows in a fixed order, so that workers cannot
+ * deadlock.
  */
 const advanceSql = `
   with steps as (
@@ -143,7 +143,7 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
       return queryRows<CheckTransition>(pool, transitionsSql, [pipeline, check, since, until, before, limit, seen]);
     },
 
-    /** Deletes transitions before the given time, and the states of checks that have not been evaluated since. */
+    /** Deletes transitions before the given time, and the states of checks that were last evaluated before it. */
     async prune(before: Date): Promise<void> {
       await pool.query('delete from check_transitions where occurred_at < $1::timestamptz', [before]);
       await pool.query('delete from check_states where updated_at < $1::timestamptz', [before]);
@@ -221,7 +221,7 @@ export function densityChecksOf(plan: DensityPlan): ConfiguredCheck[] {
       name: plan.checkName,
       severity: plan.severity,
       threshold: DENSITY_CHECK_THRESHOLD,
-      // It takes days to learn a baseline, so missing data is not a fault.
+      // recalld takes days to learn a baseline, so missing data is not a fault.
       isQuietAtFirst: true,
     },
   ];

@@ -101,7 +101,9 @@ const thresholdShape = {
   segments: z
     .enum(['all', 'each'])
     .default('all')
-    .describe('`all` evaluates all traffic together. `each` evaluates every segment, and the worst segment decides.'),
+    .describe(
+      '`all` evaluates all traffic together. `each` evaluates every segment, and the worst segment determines the verdict.',
+    ),
   min_n: z
     .int()
     .min(1)

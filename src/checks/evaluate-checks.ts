@@ -49,7 +49,7 @@ export const evaluateChecksJob = defineCronJob({
   handle: (context: Context) => context.hooks.evaluateChecks(),
 });
 
-/** Stored facts about all pipelines, and the intervals at which the facts are updated. */
+/** Stored facts about all pipelines, and how often recalld updates them. */
 export interface StoredFacts {
   readonly latest: readonly LatestRun[];
   readonly density: ReadonlyMap<string, StoredDensityState>;
@@ -60,7 +60,7 @@ export interface StoredFacts {
   readonly liveIntervalSeconds: number;
 }
 
-/** Reasons for a missing value that indicate too little data rather than a fault. */
+/** Reasons why a value is missing that point to too little data, not to a fault. */
 const quietReasons: ReadonlySet<string> = new Set([
   'no_queries',
   'none_sampled',
@@ -159,10 +159,10 @@ function exact(segment: string, value: number): Reading {
 const MAX_ROUNDS = 5;
 
 /**
- * Computes retriever measures from finished golden runs, and evaluates checks: all checks every minute, and the checks
- * of one pipeline as soon as one of its golden runs or density windows ends. Idempotent and safe on several replicas;
- * if an evaluation is killed, the next evaluation replaces it. If another worker stored a status first, this evaluation
- * starts again from the stored status, which may be based on newer facts.
+ * Computes retriever measures from finished golden runs, and evaluates checks. Runs for all checks every minute, and
+ * for the checks of one pipeline as soon as one of its golden runs or density windows ends. Idempotent and safe on
+ * several replicas; if an evaluation is killed, the next evaluation replaces it. If another worker stores a status
+ * first, the evaluation starts again from that status, because it may be based on newer facts.
  *
  * @param only names of the pipelines to evaluate; all if omitted
  */
@@ -179,7 +179,8 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
   let pipelines = asked;
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
     const now = context.clock.now();
-    // Reads statuses before facts: if another worker writes a newer status in between, the store rejects the step.
+    // Reads the statuses before the facts, so that the store rejects the step if another worker writes a newer status
+    // in between.
     const previous = await context.db.checks.statuses();
     const steps = evaluateAll({ ...context, pipelines }, await readFacts(context, now), previous, now);
     const taken = await context.db.checks.advance(steps);
@@ -237,7 +238,7 @@ export function evaluateAll(
     return [
       ...pipeline.isolation.map((rule) => {
         const found = stored.isolation.find((one) => one.pipeline === name && one.rule === rule.name) ?? null;
-        // Passes null instead of the outage, because a violation in live results counts even while golden queries fail.
+        // Ignores the outage, because a violation in live results counts even while golden queries fail.
         return step(isolationCheckOf(name, rule.name), factsOfIsolation(rule.name, found, now), null);
       }),
       ...thresholds.map((rule) => {
@@ -266,8 +267,8 @@ function latestRunOf(name: string, set: string, { latest, intervalSeconds }: Sto
   const ended = found?.ended ?? null;
   if (ended === null) return null;
   const { checks, failedBecause: failure, finishedAt: until, durationSeconds, outcomes } = ended;
-  // A run with failed queries may overlap the end of an outage, so its evidence covers the whole run, not just the end
-  // of the run.
+  // A run with failed queries may have started during an outage, so its evidence covers the whole run, not only its
+  // end.
   const from = failedShare(outcomes) > 0 ? new Date(until.getTime() - durationSeconds * 1000) : until;
   const baseline = found?.completed?.baseline?.against ?? null;
   const trustedSeconds = runTrustSeconds(intervalSeconds(name, set));
@@ -291,7 +292,7 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
     evidence: at === null ? null : { from: at, until: at },
     evaluatedAt: at,
     trustedUntil: isKnown ? trustedUntil(plan, closedMs) : null,
-    // It takes days to learn a baseline, so missing data is not a fault.
+    // recalld takes days to learn a baseline, so missing data is not a fault.
     isQuiet: !isKnown,
     unconfirmed: null,
   };

@@ -20,7 +20,7 @@ export function configCommand(command: Command, signal: AbortSignal): CommandUnk
   command.addCommand(
     configuredCommand(
       'check',
-      'Validate the config; exit 2 if it is not valid. Also shows the expected false pages of each check and the daily cost of the judges. If the database is reachable, lists golden sets whose last run took longer than the time between two scheduled runs.',
+      'Validate the config; exit 2 if it is invalid. Also show the expected false pages of each check and the daily cost of the judges. If the database is reachable, list golden sets whose last run took longer than the time between two scheduled runs.',
       'recalld config check --config recalld.yaml',
     )
       .option('--with-runs', 'estimate the false pages of score thresholds from the latest stored runs')

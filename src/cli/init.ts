@@ -254,7 +254,7 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
     ...(knowsK
       ? []
       : [
-          'The service returns the same number of results for any k; if the service has a parameter for this number, set the parameter to {{k}} in the request.',
+          'The service returns the same number of results for every k. If it has a parameter for this number, set that parameter to {{k}} in the request.',
         ]),
     ...(knowsText
       ? []

@@ -33,7 +33,7 @@ export interface Connection {
   close(): void;
 }
 
-/** Opens no socket yet. `headers` are sent with every request. */
+/** Creates a connection without opening a socket. `headers` are sent with every request. */
 export function openConnection(url: URL, headers: Readonly<Record<string, string>>, timeoutMs: number): Connection {
   const isSecure = url.protocol === 'https:';
   const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });

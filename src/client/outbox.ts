@@ -51,8 +51,8 @@ export class Outbox<R extends Sized> {
   }
 
   /**
-   * Adds a record, dropping the oldest waiting records if it needs their room. If the records that are being sent leave
-   * no room for the new record, drops only the new record. Returns the number of records that it dropped.
+   * Adds a record, and drops the oldest waiting records if there is no room. If the records that are being sent leave
+   * too little room, drops only the new record. Returns the number of dropped records.
    */
   push(record: R): number {
     this.pushed += 1;

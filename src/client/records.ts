@@ -158,8 +158,7 @@ function readStages(value: unknown): Record<string, unknown>[] | undefined {
 }
 
 /**
- * Reads an error. An empty string is not an error; an Error without a
- * message is reported by its name.
+ * Reads an error. An empty string is not an error. An Error without a message is reported by its name.
  */
 function readError(value: unknown): string | undefined {
   const error = isErrorLike(value) ? value.message || value.name : value;

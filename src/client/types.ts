@@ -31,7 +31,7 @@ export interface TrackedStage {
   readonly side?: Optional<boolean>;
 }
 
-/** An agent turn: one question from a user, for which the agent may retrieve several times. */
+/** An agent turn: one question from a user, and all retrievals that the agent makes for it. */
 export interface TrackedEpisode {
   /** Id of the turn. All retrievals of the turn have this id, and no other turn has it. */
   readonly id: Identifier;
@@ -48,8 +48,7 @@ export interface TrackedQuery {
   /** Pipeline in recalld's config; by default the pipeline passed to `createClient`. */
   readonly pipeline?: Optional<string>;
   /**
-   * Time of the query, as a Date, milliseconds
-   * since the epoch, or an ISO 8601 string; by default the time of the call.
+   * Time of the query, as a Date, milliseconds since the epoch or an ISO 8601 string; by default, the time of the call.
    */
   readonly occurredAt?: Optional<Date | number | string>;
   readonly text?: Optional<string>;
@@ -57,10 +56,7 @@ export interface TrackedQuery {
   readonly embedding?: Optional<readonly number[] | Float32Array | Float64Array>;
   /** Number of requested documents. */
   readonly topK?: Optional<number>;
-  /**
-   * Id of the user's session. A session
-   * is sampled as a whole.
-   */
+  /** Id of the user's session. A session is sampled as a whole. */
   readonly sessionId?: Optional<Identifier>;
   readonly traceId?: Optional<string>;
   /** Agent turn that made this retrieval and possibly others. A turn is sampled as a whole. */

@@ -1,6 +1,6 @@
 /**
- * The context that every use case and job receives. Core depends on no subject: the platform and each subject extend
- * these interfaces in their own `context.ts`, by declaration merging.
+ * The context that every use case and job receives. Core does not depend on any subject. Instead, the platform and each
+ * subject extend these interfaces in their own `context.ts`, by declaration merging.
  */
 import type { Logger } from './logger.ts';
 import type { Clock } from './time.ts';
@@ -9,7 +9,7 @@ import type { Clock } from './time.ts';
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Db {}
 
-/** Callbacks with which a subject triggers work in another subject that it may not import; `app/` provides them. */
+/** Callbacks that let a subject trigger work in another subject without importing it; `app/` provides the callbacks. */
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 

@@ -1,9 +1,9 @@
 /**
- * All errors that users and operators can see, in one table. The HTTP status and the exit code follow from the kind of
- * the error. Statuses and exit codes are assigned at the edge (http/wire.ts, cli/exit.ts), never here.
+ * All errors that users and operators can see, in one table. The kind of an error determines its HTTP status and its
+ * exit code, which are assigned only at the edge (http/wire.ts, cli/exit.ts).
  *
- * An expected outcome is a value in a union, an operational failure is a RecalldError, and anything else that is thrown
- * is a bug.
+ * Functions return expected outcomes as values of a union, and throw operational failures as RecalldErrors. Any other
+ * thrown error is a bug.
  */
 export type ErrorKind =
   /** The caller's arguments, file or config are wrong; the same call can never succeed. */
@@ -166,7 +166,7 @@ export class RecalldError extends Error {
     return errorTable[this.code].kind;
   }
 
-  /** True if the same call may succeed later, without a change by the caller. */
+  /** True if the same call may succeed later, although the caller changes nothing. */
   get retryable(): boolean {
     return this.kind === 'unreachable';
   }
@@ -209,7 +209,7 @@ export interface Rejection {
  * no code.
  */
 export function codeOf(error: unknown): string {
-  // For a host with two addresses, one AggregateError contains the error of each address.
+  // If a host has several addresses, an AggregateError contains one error per address.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -17,8 +17,8 @@ export function decimal(value: number): string {
 }
 
 /**
- * Numbers from this value on are written with a power of ten, because many zeros are hard to count; e-values can be
- * this large.
+ * Numbers of at least this size are written with a power of ten, because long runs of zeros are hard to count. E-values
+ * can be this large.
  */
 const POWER_FROM = 1e9;
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';

@@ -32,15 +32,15 @@ export interface GoldenQuery {
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
   /**
-   * Texts that the retriever receives one after the other, instead of `text`; omitted for a query with a single
+   * Texts that the retriever receives one after another instead of `text`; omitted if the query needs only one
    * retrieval.
    */
   readonly steps?: readonly string[];
   /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
   /**
-   * Patterns for documents that must never be returned. Placeholders in the patterns are replaced by the query's tags
-   * (see `core/text/document-pattern.ts`).
+   * Patterns for documents that the retriever must never return. The query's tags replace the placeholders in the
+   * patterns (see `core/text/document-pattern.ts`).
    */
   readonly forbidden?: readonly string[];
   /** True if the store has no answer, so an empty result is correct. A query without an answer has no judgments. */

@@ -33,7 +33,7 @@ export interface RecordedTraces {
   readonly date: string;
   readonly resource: Readonly<Record<string, unknown>>;
   readonly scope: { readonly name: string; readonly version: string | null };
-  /** Traces with different numbers of retrievals. */
+  /** Traces, each with a different number of retrievals. */
   readonly traces: readonly RecordedTrace[];
 }
 
@@ -110,7 +110,7 @@ function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, str
 }
 
 /**
- * Returns a function that maps recorded times to new ones, so that each retriever span lasts as long as its search did.
+ * Returns a function that maps recorded times to new times. Each retriever span then lasts as long as its search did.
  */
 function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace): (recordedNs: number) => string {
   const changes = spans

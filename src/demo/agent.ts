@@ -15,7 +15,7 @@ export interface AgentTurn {
   }[];
 }
 
-/** Share of turns in which the broken rewriter answers the question from memory instead of rewriting it. */
+/** Share of turns in which a broken rewriter answers the question from memory instead of rewriting it. */
 export const ANSWERED_SHARE = 0.4;
 /** Number of documents that the agent reads from each retrieval. */
 const READ = 3;
@@ -60,7 +60,7 @@ function keywordsOf(text: string): string {
   return words.filter((word) => contentWords(word).length > 0).join(' ');
 }
 
-/** Returns a statement about the question's article, of the kind that a model might invent. */
+/** Returns a statement that a model might invent: a sentence from another passage of the question's article. */
 function inventedAnswer(passages: readonly DemoDocument[], document: string): string {
   const [article = ''] = document.split('/');
   const others = passages.filter(({ id }) => id.startsWith(`${article}/`) && id !== document);

@@ -27,14 +27,14 @@ const MIN_LIVE_HITS = 0.65;
 /** Maximum share of rewritten queries that look like answers. A healthy rewriter never answers a question. */
 const MAX_ANSWERS = 0.1;
 
-/** Settings for checks that one hour of live queries decides; even at night, an hour has 30 queries. */
+/** Settings of checks that are evaluated on one hour of live queries; even at night, an hour has 30 queries. */
 const ofAnHour = { severity: 'critical', min_n: 30, confirm: 1 };
 
 /** Maximum number of requests per second: practically unlimited, because the demo calls only its own RAG service. */
 const MAX_PER_SECOND = 10_000;
 
 /**
- * Number of retries of the search and of the embedder. One retry is enough on a single machine; more retries would
+ * Number of retries for the search and the embedder. On a single machine, one retry is enough, and more retries would
  * delay outage detection.
  */
 const RETRIES = 1;
@@ -56,7 +56,10 @@ const JUDGED = {
   second_reviewer_share: 0,
 } as const;
 
-/** What the scenarios of a demo need: an agent that queries on behalf of the users, and graded live queries. */
+/**
+ * Whether a demo's scenarios need an agent that queries on behalf of the users, and whether they need graded live
+ * queries.
+ */
 export interface DemoKinds {
   readonly hasAgent: boolean;
   readonly isJudged: boolean;

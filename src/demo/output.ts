@@ -2,7 +2,7 @@ type Emphasis = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 export interface Output {
   readonly print: (line: string) => void;
-  /** Replaces the progress line, which is only shown on a terminal; null removes it. */
+  /** Replaces the progress line, which appears only on a terminal; null removes the line. */
   readonly progress: (text: string | null) => void;
   /** Styles text on a terminal; elsewhere, returns it unchanged. */
   readonly styled: (emphasis: Emphasis, text: string) => string;

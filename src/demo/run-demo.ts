@@ -1,6 +1,6 @@
 /**
- * The demo: a RAG service with real data, its users, and the daemon that monitors it. The demo consists of healthy
- * hours and a series of incidents. Only the clock is simulated. At the end, a daemon takes over in real time.
+ * The demo: a RAG service with real data, its simulated users, and the daemon that monitors the service. After some
+ * healthy hours, a series of incidents occurs on a simulated clock. At the end, a daemon takes over in real time.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -111,8 +111,8 @@ interface DemoParts {
 const RESULT_DELAY_MS = 15 * MINUTE_MS;
 const BLOCK_MS = 8 * HOUR_MS;
 /**
- * Minimum number of healthy hours: the first day is the baseline for query density, and the other hours are compared
- * with it.
+ * Minimum number of healthy hours: the first day is the baseline for query density, and the remaining hours are
+ * compared with that baseline.
  */
 const MIN_HEALTHY_HOURS = 28;
 /** Hour of the users' day at which the first fault starts; the busy hours follow. */
@@ -139,8 +139,8 @@ export async function runDemo(demo: DemoParts): Promise<boolean> {
 }
 
 /**
- * Simulates the incidents, then starts the real daemon and simulated users. Verifies that the daemon lists the incidents
- * and ingests queries.
+ * Simulates the incidents, then starts the real daemon and simulated users. Verifies that this daemon lists the
+ * incidents and ingests queries.
  */
 async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder: string): Promise<boolean> {
   const { output, stay, signal } = demo;
@@ -213,9 +213,9 @@ async function runIncidents(
 
 /**
  * Chooses the simulated start so that the simulation ends with the last full hour. The simulation begins in the middle
- * of an eight-hour block (UTC), or up to an hour later if the schedule of golden runs requires it. A demo is therefore
- * nearly the same at any time of day. A density baseline is tested by comparing even blocks with odd blocks; with this
- * start, the first 25 hours contain as many even blocks as odd blocks.
+ * of an eight-hour block (UTC), or up to an hour later if the schedule of golden runs requires it. The demo is
+ * therefore nearly the same at any time of day. A density baseline ranks even blocks among odd blocks and vice versa;
+ * with this start, the first 25 hours contain as many even blocks as odd blocks.
  *
  * @returns `judgedAfter`: number of simulated hours after which the grading of live queries starts
  */

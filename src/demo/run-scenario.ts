@@ -149,7 +149,7 @@ async function passHours(
     output.progress(`${prefix}hour ${hour} of ${hours}`);
     await world.passHour();
     const firing = await world.daemon.alerts(PIPELINE);
-    // Alerts that the fault caused are not false alerts, even if they still fire after the fix.
+    // Alerts that the fault caused are not false alerts, even if they are still firing after the fix.
     const isHealthy = phase === 'healthy' || (phase === 'recovering' && quietAfter !== null);
     raised.push(...log.record(firing, world.elapsed(), isHealthy));
     quietAfter = firing.length > 0 ? null : (quietAfter ?? hour);

@@ -31,8 +31,8 @@ export interface Scenario {
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
 /**
- * Share of sessions about the uncovered topic. The share is large enough for drift to be detected within half a day,
- * regardless of the time of day at which the drift begins.
+ * Share of sessions about the uncovered topic. With this share, recalld detects the drift within half a day, whatever
+ * the time of day at which the drift begins.
  */
 const TOPIC_SHARE = 0.2;
 /**
@@ -41,8 +41,8 @@ const TOPIC_SHARE = 0.2;
  */
 const ANSWERS_SHARE = 0.8;
 /**
- * Default values of a scenario: phases are timed so that one golden run detects the fault of the RAG service, and the
- * next run detects the fix.
+ * Default values of a scenario. With these phases, one golden run detects the fault of the RAG service, and the next
+ * run detects the fix.
  */
 const usual = {
   ragFault: 'none',
@@ -132,7 +132,7 @@ export const scenarios: readonly Scenario[] = [
     page: 'overview',
     judgedHours: 3,
     faultHours: 3,
-    // All queries that were graded during the fault must first leave the window.
+    // The check passes only after all queries that were graded during the fault have left the window.
     recoveryHours: 6,
   },
   {

@@ -1,4 +1,7 @@
-/** Simulated users, with more sessions by day than by night, and reviewers, who grade according to the judgments. */
+/**
+ * Simulated users, who are more active by day than by night, and simulated reviewers, whose grades follow the
+ * judgments.
+ */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
@@ -194,7 +197,7 @@ async function searched(url: string, text: string, signal: AbortSignal) {
 }
 
 const REVIEWER = 'demo';
-/** Page size that is larger than the number of queries selected for human review in an hour. */
+/** Page size: larger than the number of queries that are selected for human review in an hour. */
 const MAX_QUERIES = 100;
 
 /** Sends human judgments to the HTTP API. @throws RecalldError demo_failed; the errors of readDemoAnswers */

@@ -20,7 +20,7 @@ import {
 const DAY_HOURS = 24;
 /** Time from the end of an hour until the sampling of its last minute is complete. */
 const SAMPLED_MS = 5 * MINUTE_MS;
-/** Time from the end of a density window until its result is available; the window closes ten minutes after its end. */
+/** Time from the end of a density window until its result is available. A window closes ten minutes after its end. */
 const WINDOW_CLOSED_MS = 15 * MINUTE_MS;
 /** Time from the end of an hour until its queries are graded. Queries are selected half an hour after they arrive. */
 const GRADED_MS = 37 * MINUTE_MS;
@@ -32,7 +32,7 @@ export type World = Awaited<ReturnType<typeof createWorld>>;
  * @param firstHour hour of the users' day at which the simulation begins; traffic is lowest at hour 0
  * @param judgedAfter number of hours after which the grading of live queries starts; grading doubles the real time of
  *   each simulated hour
- * @param hasAgent whether an agent sends the queries on behalf of the users
+ * @param hasAgent true if an agent sends the queries on behalf of the users
  */
 export async function createWorld(
   daemon: SimulatedDaemon,
@@ -133,7 +133,7 @@ export async function createWorld(
       searcher.clear();
       await rag.setFault(fault, filled);
     },
-    /** Adds missing documents to the store on the next call of `setFault`. */
+    /** Adds the missing documents of a gap to the store at the next call of `setFault`. */
     fill(gap: Gap): void {
       filled.push(gap);
     },

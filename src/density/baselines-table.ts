@@ -21,7 +21,7 @@ export interface StoredBaseline {
   /** Mean direction of the chunks, for use in `coverageScore`; empty if unknown. */
   readonly storeMean: Float64Array;
   /**
-   * Number of sessions that the retained tail represents; lower than the total if only a share of the tail is retained.
+   * Number of sessions that the retained tail represents; less than the total if only a share of the tail is retained.
    */
   readonly tailSessions: number;
 }
@@ -132,7 +132,7 @@ export function baselinesTable(pool: Pool) {
     },
 
     /**
-     * Records the new scores of replayed queries; the score is null for a query that can no longer be measured. Ignores
+     * Records the new scores of replayed queries. The score of a query that can no longer be measured is null. Ignores
      * erased queries.
      */
     async recordReplays(
@@ -150,7 +150,7 @@ export function baselinesTable(pool: Pool) {
     },
 
     /**
-     * For each sample query that was replayed after `since`: its score in the baseline and its score in the latest
+     * Returns two scores of each sample query that was replayed after `since`: in the baseline and in the latest
      * replay.
      */
     replayed: (pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> =>

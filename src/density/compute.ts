@@ -30,8 +30,8 @@ export const densityTasks = {
   findComplaints: (input: { queries: readonly RatedQuery[]; vectors: Matrix }) =>
     complaintTopics(input.queries, input.vectors, CLUSTER_SEED),
   /**
-   * Describes a store sample and compares it with live queries; null if every vector of the sample is zero or not
-   * finite.
+   * Describes a store sample and compares it with live queries. Returns null if every vector of the sample is zero or
+   * not finite.
    */
   describeStore: (input: { sample: Matrix; queries: Matrix; weights: Float64Array }) => {
     const snapshot = takeStoreSnapshot(input.sample, CLUSTER_SEED);
@@ -43,7 +43,7 @@ export const densityTasks = {
 
 export type DensityCompute = Pick<ThreadPool<typeof densityTasks>, 'run'>;
 
-/** Runs the computations in the calling thread, because commands have no other work at the same time. */
+/** Runs the computations in the calling thread, because a command has no other work to do in the meantime. */
 export const computeOfCommands: DensityCompute = {
   run: async (task, input) => densityTasks[task](input as never) as never,
 };

@@ -80,7 +80,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     notMeasurable: Object.fromEntries(
       rows.flatMap(({ reason, queries }) => (reason === null ? [] : [[reason, queries]])),
     ),
-    /** Number of queries that are claimed or admitted, but not measured yet. */
+    /** Number of queries that were admitted or claimed but are not measured yet. */
     open: queriesOf('open'),
     /** Number of queries without a coverage row: they were never claimed. */
     untouched: queriesOf('untouched'),

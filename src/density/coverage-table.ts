@@ -82,8 +82,8 @@ function receivedBetween(table: 'c' | 'q'): string {
 }
 
 /**
- * Samples that were received in the period and have no coverage row. The condition on `received_at` uses the index on
- * this column.
+ * Samples that were received in the period and have no coverage row. The condition on `received_at` lets PostgreSQL use
+ * the index on this column.
  */
 const withoutRow = `
   from live_queries q
@@ -136,7 +136,7 @@ export function coverageTable(pool: Pool) {
 
     tally: (period: CoveragePeriod) => namingOutage(pool, () => tallyPeriod(pool, period)),
 
-    /** Measured queries of sessions whose random number is below `chance`, ordered by day and id. */
+    /** Reads the measured queries of sessions whose random number is below `chance`, ordered by day and id. */
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
       readPeriod(pool, period, chance),
 
@@ -165,8 +165,8 @@ export function coverageTable(pool: Pool) {
 }
 
 /**
- * Claims queries that were claimed before and then deferred or abandoned. There are usually none, and checking for them
- * first is faster than the full statement.
+ * Claims queries that were claimed before and then deferred or abandoned. Usually, there are no such queries. Checking
+ * first is then faster than running the full statement.
  */
 async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
@@ -277,7 +277,9 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
   });
   return {
-    /** The last admission decision, and the time of receipt up to which it applies; null before the first decision. */
+    /**
+     * The latest admission decision, and the time of receipt up to which it applies; null before the first decision.
+     */
     decided: stored && decisionOf(stored),
     /** Number of queries that no admission decision covers yet; they have no coverage row. */
     arrived: arrived?.n ?? 0,
@@ -289,7 +291,7 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
 }
 
 /**
- * Records a decision. At level 0, every query is admitted: no rows are written, because workers create them when they
+ * Records a decision. At level 0, which admits every query, writes no rows, because workers create the rows when they
  * claim queries.
  */
 async function admit(

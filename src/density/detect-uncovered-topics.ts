@@ -36,7 +36,7 @@ export function searchIntervalMs({ windowMs }: DensityPlan): number {
 
 /**
  * Searches for uncovered topics in every pipeline whose search is due. Several workers may run this function
- * concurrently. If two searches follow the same earlier search, only one of them is stored, so that each topic keeps
+ * concurrently. If two workers search at the same time, only one of the two results is stored, so that each topic keeps
  * its id.
  *
  * @throws the errors of forEachPipeline
@@ -176,8 +176,8 @@ const MAX_EVENTS = 20;
 
 /**
  * Chooses the shortest recent period with 500 sessions: at most 7 days, excluding the baseline period. While an alert
- * is firing, chooses the period since the drop if that period is shorter than a day and contains 200 sessions. A longer
- * period would dilute a topic that is only a few hours old.
+ * is firing, chooses the period since the drop if that period is shorter than a day and contains 200 sessions, because
+ * a longer period would dilute a topic that is only a few hours old.
  */
 async function topicPeriod(
   context: Context,

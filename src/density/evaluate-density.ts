@@ -36,8 +36,8 @@ const MAX_COMPARED_QUERIES = 1_000;
 
 /**
  * Investigates a new alert over the period in which the drop was measured: how much traffic is uncovered, in which
- * regions, and whether the queries are new. If the queries resemble the baseline, or if golden scores dropped, looks up
- * the chunks that baseline queries found, because the store may have lost content.
+ * regions, and whether the queries are new. If the queries resemble the baseline, or if golden scores dropped, the
+ * store may have lost content. In these cases, looks up the chunks that baseline queries found.
  *
  * @param sinceMs measurements before this time are not comparable; null if all are comparable
  */
@@ -90,7 +90,8 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
 }
 
 /**
- * Compares the queries since the drop, one per session, with the baseline queries; null if there are too few of either.
+ * Compares the queries since the drop, one per session, with the baseline queries. Returns null if there are too few
+ * queries of either kind.
  */
 async function compareQueries(
   { context, signal }: DensityRun,
@@ -183,8 +184,8 @@ async function measureWindow(
   scoredSince: Date | null,
   { startMs, endMs }: WindowSpan,
 ) {
-  // A query that is scored after this time, while the traffic is being read below, counts as late. The next search for
-  // late queries therefore starts at this time.
+  // A query that is scored after this time counts as late, even if it is scored while the traffic is being read below.
+  // The next search for late queries therefore starts at this time.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores, meanExcess } = baseline;
@@ -204,8 +205,8 @@ async function measureWindow(
 
 /**
  * Measures windows from the last day again if some of their queries were scored after the latest window closed. The new
- * measurements update the sums of the windows, which therefore do not depend on the order in which samples arrive. The
- * e-values of the windows stay unchanged.
+ * measurements update the sums of the windows, so these sums do not depend on the order in which samples arrive. The
+ * e-values of the windows do not change.
  *
  * @param comparable closed windows of the same baseline, oldest first
  * @returns the windows measured again, oldest first
@@ -289,7 +290,7 @@ async function firstState(context: Context, plan: DensityPlan): Promise<StoredDe
 async function observe(run: DensityRun, state: DensityState): Promise<WatchObservation | null> {
   const now = run.context.clock.now();
   const isDue = lastClosable(run.plan, now) > state.closedMs;
-  // Probes the store and embedder before coverage is evaluated, because a change in either of them is not drift.
+  // Probes the store and embedder before evaluating coverage, because a change in either of them is not drift.
   if (isDue) await probeConnectors(run);
   const change = await observeChange(run, state);
   if (change === 'unknown') return null;

@@ -69,8 +69,8 @@ export interface ComplaintQuery {
 }
 
 /**
- * SQL for the first day of receipt. The condition on this day is repeated for each table in a join, because PostgreSQL
- * would otherwise consider every partition of the second table.
+ * SQL for the first day of receipt. A join repeats the condition on this day for each table, because PostgreSQL would
+ * otherwise consider every partition of the second table.
  */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
@@ -132,7 +132,9 @@ export function complaintsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, row]));
     },
 
-    /** Documents that users clicked or rated positively among the results of these queries, most liked first. */
+    /**
+     * Returns the documents that users clicked or rated positively in the results of these queries, most liked first.
+     */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
       const rows = await queryRows<{ readonly documentId: string }>(
         pool,

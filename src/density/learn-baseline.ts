@@ -29,7 +29,7 @@ const DOUBLINGS = 2;
 const MAX_QUERIES = 20_000;
 const SAMPLE = 1_000;
 const SEED = 1;
-/** Maximum duration of a replay; queries that have not been replayed by then are skipped. */
+/** Maximum duration of a replay; after this time, the remaining queries are skipped. */
 const MAX_REPLAY_MS = DAY_MS;
 
 /**
@@ -111,7 +111,8 @@ export async function observeReplay(
 }
 
 /**
- * Density of the retained queries before and after the change, both computed with the percentiles of the old baseline.
+ * Computes the density of the retained queries before and after the change, in both cases with the percentiles of the
+ * old baseline.
  */
 async function effectOfChange(
   { context, plan }: DensityRun,
@@ -203,8 +204,8 @@ function sampleOf({ queries }: Traffic) {
 }
 
 /**
- * Returns a function that converts a query to its retained form; it returns an empty array for a query without a vector
- * or score.
+ * Returns a function that converts a query to its retained form. For a query without a vector or score, the function
+ * returns an empty array.
  */
 function retainer({ queries, covered, vectors }: Traffic) {
   const places = new Map(queries.map(({ id }, place) => [id, place]));
@@ -236,7 +237,7 @@ export async function requestRebaseline(
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
     const isTaken = await db.density.watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
-    // If a job has advanced the state in the meantime, the loop tries again with the new state.
+    // If a job has advanced the state in the meantime, the loop retries with the new state.
     if (isTaken) return 'requested';
   }
 }

@@ -76,15 +76,14 @@ async function measurePipeline(run: DensityRun, endsAt: Date, requestHelper: () 
     try {
       await measureBatch(run, claimed, turn, outcomes);
     } catch (error) {
-      // When a worker stops, it releases the queries that it has not searched, so that other workers need not wait for
-      // the lease to end. If releasing the queries also fails, their lease expires by itself, and the first error is
-      // the one to report.
+      // A worker that stops releases the queries that it has not searched, so that other workers need not wait for the
+      // lease to end. If the release also fails, the lease expires by itself, and only the first error is reported.
       await record().catch(() => undefined);
       throw error;
     }
     await record();
-    // If all searches failed, a service is probably down. This round stops and the next one tries again, so that the
-    // other waiting queries do not lose an attempt.
+    // If all searches failed, a service is probably down. This round stops so that the other waiting queries do not
+    // lose an attempt, and the next round retries.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
 }
@@ -105,8 +104,9 @@ function unfinished(
 }
 
 /**
- * Density and topics describe what users need, so the text that a user sent to an agent replaces the query that the
- * agent wrote. recalld must embed this text; if no embedder is configured, it uses the vector of the rewritten query.
+ * Replaces the query that an agent wrote with the text that the user sent, because density and topics describe what
+ * users need. recalld must embed this text; if no embedder is configured, recalld uses the vector of the rewritten
+ * query.
  */
 function asAsked(query: ClaimedQuery, { embedder }: DensityPlan): ClaimedQuery {
   const { text, originalText } = query;
@@ -191,11 +191,11 @@ async function embedMissing(
 
 /** Delay before queries are admitted: during this time, sampling may still drop queries from the same minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** Maximum time that a query waits; a query that has waited longer is not measured. */
+/** Maximum waiting time of a query; after this time, recalld does not measure the query. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
 /**
- * Maximum length of the queue, expressed as the time that it takes to process the queue. If the queue is longer, some
- * sessions are not admitted.
+ * Maximum length of the queue, expressed as the time needed to process it. If the queue is longer, some sessions are
+ * not admitted.
  */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
 /**

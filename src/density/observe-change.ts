@@ -1,4 +1,7 @@
-/** A change to the store, index or embedder leads to an annotated new baseline, never to a drift alert. */
+/**
+ * Handles a change to the store, index or embedder. Such a change may require a new baseline, but never fires a drift
+ * alert.
+ */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -49,9 +52,10 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
 }
 
 /**
- * Detects changes to the index or embedder. If only the index is new and retained baseline queries find the same chunks
- * in it, keeps the baseline. Otherwise, reopens the baseline queries so that they are searched again, and pauses
- * monitoring until this replay has ended. If the model changed, the replay embeds the texts of the queries again.
+ * Detects changes to the index or embedder. If only the index changed, and retained baseline queries find the same
+ * chunks in the new index, keeps the baseline. Otherwise, reopens the baseline queries so that they are searched again,
+ * and pauses monitoring until this replay has ended. If the model changed, the replay embeds the texts of the queries
+ * again.
  *
  * @returns null if nothing changed; `unknown` if the store did not respond, so coverage cannot be evaluated
  */
@@ -129,9 +133,8 @@ async function searchRetained(
 }
 
 /**
- * Returns the period whose queries are replayed. The period is the baseline period if its queries are still stored.
- * Otherwise, if no incident is open, the period consists of as many of the latest days as a baseline requires. Returns
- * null if no queries were found.
+ * Returns the period of the queries to replay: the baseline period, if its queries are still stored. Otherwise, if no
+ * incident is open, returns the latest days, as many as a baseline requires. Returns null if no queries were found.
  */
 async function replayPeriod({ context, plan }: DensityRun, phase: DensityPhase, version: number, now: Date) {
   const { pipeline, needs } = plan;
@@ -158,8 +161,8 @@ export async function probeConnectors({ context, plan, signal }: DensityRun): Pr
 
 /**
  * Uses golden queries as a control group: they never change, so a drop in their scores is due to the store. Returns
- * true if any measure, computed over all queries, is significantly below its baseline in the latest golden runs: the
- * whole 95 % CI of the difference is below 0. Returns null if no run was compared.
+ * true if any measure over all queries is significantly below its baseline in the latest golden runs, which means that
+ * the whole 95 % CI of the difference is below 0. Returns null if no run was compared.
  */
 export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest

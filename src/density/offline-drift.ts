@@ -185,7 +185,7 @@ function scoreFor(chunks: Matrix, choice: ScoreChoice) {
  * queries. Searches the queries in slices, so that the search can be interrupted.
  *
  * @param valuesIn computes the values of the queries in one slice
- * @param show callback that receives the number of queries that already have a value
+ * @param show receives the number of queries that already have a value
  */
 async function valuesOf(
   queries: Matrix,
@@ -210,8 +210,8 @@ async function valuesOf(
 type SurprisedQueries = Pick<ReferenceQueries, 'vectors' | 'surprises'>;
 
 /**
- * Computes how much the surprise of each query exceeds that of the most similar reference queries. Each half of the
- * reference queries is compared with the other half. The current queries are compared with each half, and the two
+ * Computes how much the surprise of each query exceeds the surprise of the most similar reference queries. Each half of
+ * the reference queries is compared with the other half. The current queries are compared with each half, and the two
  * values of a query are averaged.
  */
 async function excessSurprises(

@@ -29,8 +29,8 @@ const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
  * Searches the store's own index for five distinct chunks, before any reranking or fusion. The first search requests 20
- * chunks; if too many of them are duplicates, a second search requests 80. Chunks are equal if their texts are equal
- * or, without texts, if their similarities are exactly equal.
+ * chunks; if too many of them are duplicates, a second search requests 80. Two chunks are duplicates if their texts are
+ * equal or, without texts, if their similarities are exactly equal.
  *
  * @returns `failed` if the store did not respond; recalld retries later
  */
@@ -66,8 +66,8 @@ type Search = (vector: Float32Array, k: number) => Promise<StoreOutcome<Nearest>
 const REQUEST = { filter: {}, exact: false, withContent: 'digest' } as const;
 
 /**
- * Returns a search for `searchCoverage`. If the store can search for several vectors with one request, searches that
- * start while another search is running share the next request.
+ * Returns a search for `searchCoverage`. If the store can search for several vectors with one request, all searches
+ * that start while a request is running share the next request.
  */
 export function openSearch(store: VectorStore, signal: AbortSignal): Search {
   if (store.nearestOfEach === undefined) return (vector, k) => store.nearest({ ...REQUEST, vector, k }, signal);
@@ -159,7 +159,7 @@ const LATE_MS = MINUTE_MS / 2;
 /**
  * Replays the baseline queries that have waited longest, about a hundred per hour, and measures `repeat_density` from
  * the queries replayed in the last hour. Skips a pipeline that has no baseline or had a round recently. If the store
- * does not respond, the failure is recorded with the measure, and the next round retries.
+ * does not respond, records the failure with the measure; the next round retries.
  */
 export async function replayBaselineQueries({ context, plan, signal }: DensityRun): Promise<void> {
   const { db, clock, logger } = context;

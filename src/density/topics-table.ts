@@ -29,7 +29,10 @@ export interface TopicSearch {
 
 type TopicRow = Omit<UncoveredTopic, 'centroid'> & { readonly centroid: Buffer };
 
-/** Columns that each search replaces. Their names, except `last_seen`, are the field names of `SeenTopic` in snake case. */
+/**
+ * Columns that each search replaces. Except for `last_seen`, their names are the field names of `SeenTopic` in snake
+ * case.
+ */
 const seenColumns = `label, centroid, cause, last_seen, sessions, traffic_share, share_low, share_high, excess_points,
   density, adjusted_p, dominant_region, examples, nearest, segments, lost_chunks, judged_queries, relevant_share`;
 
@@ -37,8 +40,7 @@ const topicColumns = `id, pipeline, state, first_seen, changed_at, note, ${seenC
 
 /**
  * True if a closed topic has reappeared: the search period starts no earlier than the time when the topic was closed or
- * last seen, whichever came first. Queries received before both of these times cannot reopen a topic that a user has
- * closed.
+ * last seen, whichever came first. Queries from before that time cannot reopen the topic.
  */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $2::timestamptz`;
 
@@ -229,7 +231,7 @@ async function record(
       [topic.id, topic.windowEnd, topic.sessions, topic.trafficShare, topic.excessPoints, topic.density],
     );
   }
-  // A topic that is now part of another topic is closed only if it is open; an acknowledged topic keeps its state.
+  // Closes a topic that is now part of another topic only if the topic is open; an acknowledged topic keeps its state.
   await client.query(
     `update uncovered_topics t
         set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'Part of ' || p.whole || '.'
@@ -241,8 +243,8 @@ async function record(
 }
 
 /**
- * Writes the row of the search; returns false if another worker stored a search first. The row is written before the
- * topics, so a second worker waits until the first worker commits, and then finds the row.
+ * Writes the row of the search; returns false if another worker stored a search first. Because the row is written
+ * before the topics, a second worker waits until the first worker commits, and then finds the row.
  */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(

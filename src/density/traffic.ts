@@ -1,4 +1,4 @@
-/** Reads measured queries with equal inclusion probability, as input for computations over vectors. */
+/** Reads measured queries that all have the same inclusion probability, as input for computations over vectors. */
 
 import type { Context } from '../core/context.ts';
 import { userIdHmac } from '../live/privacy/rules/redactor.ts';
@@ -59,8 +59,8 @@ export async function readTraffic(
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
     /**
-     * Number of queries skipped because their vectors have the wrong dimension. The expected dimension is that of the
-     * store or, if it is unknown, that of the first query vector.
+     * Number of queries skipped because their vectors have the wrong dimension. The right dimension is that of the
+     * store or, if unknown, that of the first query vector.
      */
     otherDimension: read.length - usable.length,
   };

@@ -205,8 +205,8 @@ const WHAT: Readonly<Record<BadRow['is'], string>> = {
 
 /**
  * Reads the vectors of a file, one per row. The file is either .npy (2-d; float16, float32 or float64), detected by its
- * signature, or JSONL with one array of numbers per line. Returns float32 rows, all of which are finite and none of
- * which is a zero vector.
+ * signature, or JSONL with one array of numbers per line. Returns float32 rows. All values are finite, and no row is a
+ * zero vector.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the row or line
  */

@@ -29,7 +29,7 @@ export interface NextState {
   readonly at: Date;
 }
 
-/** Retention of windows. A density is computed from at most one week of windows; older windows are for reference. */
+/** Retention of windows. A density uses at most one week of windows; older windows are stored only for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
 export function watchTable(pool: Pool) {

@@ -1,6 +1,6 @@
 /**
- * When a run of a pipeline completes, starts runs of its shadows. When a shadow run completes, tests whether the shadow
- * differs from its pipeline.
+ * Starts runs of a pipeline's shadows when a run of the pipeline completes. When a shadow run completes, tests whether
+ * the shadow differs from its pipeline.
  */
 import type { Context } from '../core/context.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
@@ -39,7 +39,7 @@ async function startBeside(context: Context, run: GoldenRun, pipeline: WatchedPi
   const { asked, limits, maxCallsPerDay, chunkSeparator } = shadow;
   const { goldenSet, goldenSetVersion: version } = run;
   if (pipeline.golden.every(({ set }) => set !== goldenSet)) return;
-  // Starts no shadow run during an outage of the pipeline, because any shadow would then look better.
+  // Does not start a shadow run during an outage of the pipeline, because any shadow would then look better.
   if (failedShare(await context.db.golden.runs.outcomes(run.id)) > ERRORS_SHARE) return;
   const today = startOfUtcDay(context.clock.now());
   let calls = 0;
@@ -56,7 +56,7 @@ async function startBeside(context: Context, run: GoldenRun, pipeline: WatchedPi
     return;
   }
   const naming = chunkSeparator === null ? {} : { chunkSeparator };
-  // A run with many failures is void, because an outage of the shadow says nothing about the quality of its results.
+  // A shadow run with many failures is void, because an outage says nothing about the quality of the shadow's results.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
   const created = await createGoldenRun(context, asked, { ...scheduleOf(pipeline, goldenSet), settings }, version, {
     trigger: 'schedule',
@@ -69,8 +69,8 @@ async function startBeside(context: Context, run: GoldenRun, pipeline: WatchedPi
 }
 
 /**
- * Tests the shadow if the number of its runs of this golden set version has doubled since the last test. The test uses
- * all these runs, each paired with the pipeline run that it replays.
+ * Tests the shadow if the number of its runs of this golden set version has doubled since the last test. The test pairs
+ * each of these runs with the pipeline run that it replays.
  */
 async function testShadow(context: Asker, run: GoldenRun, pipeline: WatchedPipeline, shadow: Shadow): Promise<void> {
   const { runs: stored, sets } = context.db.golden;

@@ -19,7 +19,7 @@ const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
 
 /**
- * Runs one round over all shadows. If the time limit stops a round, the next round continues from that point.
+ * Runs one round over all shadows. If a round reaches its time limit, the next round continues where it stopped.
  *
  * @throws the errors of forEachShadow
  */

@@ -19,8 +19,8 @@ export function startOfUtcDay(now: Date): Date {
 
 /**
  * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of the pipeline's
- * golden sets, whether or not the sets run on that day. Subtracts the sets one after another, and skips a set that has
- * more queries than the remaining limit allows.
+ * golden sets, whether or not the sets run on that day. Skips a set that has more queries than the limit allows after
+ * subtracting the previous sets.
  */
 export async function liveCallsPerDay(sets: GoldenSets, { golden }: WatchedPipeline, { maxCallsPerDay }: Shadow) {
   // The list has the newest version of each set first.
@@ -42,7 +42,7 @@ export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline,
 /**
  * Calls `work` for every shadow of the given pipelines.
  *
- * @throws the errors of forEachPipeline, with the names of shadows (`asked.name`) in place of pipeline names
+ * @throws the errors of forEachPipeline, which name shadows (`asked.name`) instead of pipelines
  */
 export function forEachShadow(
   pipelines: readonly WatchedPipeline[],

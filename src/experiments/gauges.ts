@@ -9,8 +9,8 @@ import { splitVerdicts } from './rules/arms.ts';
 import { experimentVerdicts } from './rules/verdict.ts';
 
 /**
- * Maximum age of exported data. New data arrives once a day; a day of live traffic is summed at most seven hours after
- * it ends.
+ * Maximum age of exported data. New data arrives once a day: recalld sums a day of live traffic at most seven hours
+ * after the day ends.
  */
 const TRUST_SECONDS = 3.3 * 86_400;
 

@@ -14,16 +14,16 @@ import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
 /**
- * Maximum age of a query; queries are selected hourly. For older queries, the index may differ from the one that
- * returned the user's results.
+ * Maximum age of a query, given that queries are selected hourly. For older queries, the index may differ from the
+ * index that returned the user's results.
  */
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
- * Runs one round for every shadow. A query that was selected for judging is sent to the shadow once the results that
- * users got have been graded. The round stays within the shadow's call budget and the judge's remaining daily budget.
- * The round uses all stored grades, including grades from earlier rounds. A repeated round sends no query a second
- * time.
+ * Runs one round for every shadow. A query that was selected for judging is sent to the shadow after the results that
+ * the user got have been graded. The round stays within the shadow's call budget and the judge's remaining daily
+ * budget. The round uses all stored grades, including those from earlier rounds. If a round is repeated, no query is
+ * sent a second time.
  *
  * @throws the errors of forEachShadow
  */

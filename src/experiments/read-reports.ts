@@ -175,7 +175,7 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
 
 /**
  * @param difference smallest true difference that must be detected
- * @param knownAfter event after which recalld can forecast when there will be enough evidence, such as `the second run`
+ * @param knownAfter event that makes a forecast of the required time possible, such as `the second run`
  */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
   const { state } = evidence;

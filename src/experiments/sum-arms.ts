@@ -10,9 +10,9 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** Time after the end of a day for which recalld waits for clicks, feedback and grades; the same for every arm. */
+/** How long recalld waits for clicks, feedback and grades after the end of a day; the same for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
-/** Maximum number of samples per day; if there are more samples, sessions are subsampled. */
+/** Maximum number of samples per day. If there are more samples, recalld subsamples the sessions. */
 const MAX_SAMPLES = 50_000;
 
 /**

@@ -74,7 +74,7 @@ function ofEndedRun(
 
 const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
 
-/** Returns samples by stage. Parallel stages count as one; the stage `failed` stands for losses from failed queries. */
+/** Returns samples by stage. Parallel stages count as one; the stage `failed` contains the losses of failed queries. */
 function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   const { steps, lostToFailures, n } = details['stages'] as RunStages;
   return [
@@ -130,8 +130,8 @@ function skipSamples(
 }
 
 /**
- * Returns the gauge samples for the deadline by which the next run must have completed. A run is overdue if it has not
- * completed within its maximum duration after its planned start.
+ * Returns the gauge samples for the completion deadline of the next run. A run is overdue if it does not complete
+ * within its maximum duration after its planned start.
  */
 function dueSamples(
   { timetable }: Context,

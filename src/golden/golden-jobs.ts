@@ -60,8 +60,8 @@ export const askGoldenBatchJob = defineJob({
 });
 
 /**
- * Returns null if the run does not exist or has ended, or if this process does not have the run's pipeline in its
- * config. A run whose pipeline is missing from this config is ended by a process whose config contains the pipeline.
+ * Returns null if the run does not exist or has ended, or if the config of this process lacks the run's pipeline. In
+ * the last case, a process whose config contains the pipeline ends the run.
  */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);

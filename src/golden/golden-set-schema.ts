@@ -203,9 +203,7 @@ export const goldenSetSchema = goldenSetVersionSchema.extend({
   next_cursor: nextCursor,
 });
 
-/**
- * The schema does not validate the queries. The queries are parsed one by one later, so that an error names the query.
- */
+/** The schema does not validate the queries. They are parsed one by one later, so that an error can name the query. */
 export const newGoldenSetSchema = z.strictObject({
   queries: z
     .array(z.unknown())
@@ -233,7 +231,7 @@ const importSummarySchema = z.object({
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
     .describe(
-      'Number of skipped rows, queries and judgments by reason; `first` is the place where the reason first occurred.',
+      'Number of skipped rows, queries and judgments by reason; `first` is the place of the first skipped item.',
     ),
 });
 

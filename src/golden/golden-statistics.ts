@@ -57,7 +57,7 @@ const QUERIES_PER_TURN = 250;
 
 /**
  * Runs bootstraps and randomization tests in worker threads. Scores queries in this thread, 250 at a time, because
- * copying the results to another thread would take as long as scoring them.
+ * copying the results to another thread would take as long as scoring.
  */
 export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>, 'run'>) {
   return {
@@ -152,8 +152,8 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
 }
 
 /**
- * Golden statistics that are computed in the calling thread. Only commands use these, because they have no other work
- * that a long computation could delay.
+ * Golden statistics that are computed in the calling thread. Only commands use them, because a command has no other
+ * work that a long computation could delay.
  */
 export const statisticsOfCommands = createGoldenStatistics({
   run: async (task, input) => goldenTasks[task](input as never) as never,

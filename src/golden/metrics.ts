@@ -64,7 +64,7 @@ export const goldenMetrics = {
       recalld_golden_stage_recall:
         'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the top k documents count (k is the largest cutoff). Absent if the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
-        'Of the relevant documents of a query, the mean share that a stage receives but does not pass on. For the first stage, the value counts the relevant documents that the stage does not find; `failed` counts the documents of failed queries. All losses and the recall of the final results sum to 1.',
+        "Mean share of a query's relevant documents that a stage receives but does not pass on. For the first stage, the value counts the relevant documents that the stage does not find; `failed` counts the documents of failed queries. All losses and the recall of the final results sum to 1.",
     },
     [...golden, 'stage'],
   ),

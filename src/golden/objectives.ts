@@ -14,8 +14,8 @@ import {
 } from '../platform/metrics/alert-rules.ts';
 
 /**
- * Pairs of a long and a short window, each with the share of the error budget that may be spent within the long window
- * before an alert fires.
+ * Pairs of a long and a short window. An alert fires if more than `budgetShare` of the error budget is spent within the
+ * long window.
  */
 const pairs = [
   { budgetShare: 0.02, short: '5m', long: '1h', longHours: 1, severity: 'critical' },
@@ -26,7 +26,7 @@ const pairs = [
 
 /**
  * Returns the pairs of windows whose alerts can fire for an objective. If all queries are bad, the burn rate is at its
- * maximum, 1 / (1 - target), so an alert that requires this burn rate or a higher one could never fire.
+ * maximum, 1 / (1 - target), so an alert that requires this burn rate or more can never fire.
  *
  * @param target share of good queries, in (0, 1)
  * @param windowDays number of days that the budget covers
@@ -39,7 +39,7 @@ export function burnRates(target: number, windowDays: number) {
   return {
     /** Burn rates with their windows. A burn rate is a multiple of the rate that spends exactly the error budget. */
     possible: rates.flatMap(({ ratio, ...rate }) => (ratio < 1 ? [rate] : [])),
-    /** One sentence for each pair of windows whose alert could never fire. */
+    /** One sentence for each pair of windows whose alert can never fire. */
     refused: rates
       .filter(({ ratio }) => ratio >= 1)
       .map(({ factor, long, ratio }) => {

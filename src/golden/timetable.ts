@@ -33,7 +33,7 @@ export function createTimetable(now: Date) {
     }, 0);
   };
   return {
-    /** Time at which this process started. */
+    /** Start time of this process. */
     startedAt: now,
     /** Longest gap between two full runs, in seconds; null for a set with no schedule. */
     intervalSeconds: ({ cron, quietHours }: GoldenSchedule) => (cron === null ? null : gapOf(cron, quietHours)),

@@ -78,16 +78,16 @@ export interface GoldenSchedule {
   readonly sentinel: { readonly cron: Cron; readonly queries: number } | null;
   /** Time zone for the quiet hours and the daily budget. */
   readonly timezone: string;
-  /** Hours in which no scheduled full run starts. */
+  /** Hours during which recalld starts no scheduled full run. */
   readonly quietHours: readonly QuietHours[];
   /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
   /**
-   * Number of scheduled times at which the old and the new version of the set both run before the new version takes
-   * over. If `rotationRuns` is 0, the new version takes over immediately.
+   * Number of ticks at which both the old and the new version of the set run before the new version takes over. If
+   * `rotationRuns` is 0, the new version takes over immediately.
    */
   readonly rotationRuns: number;
-  /** Time in milliseconds for which the query results of the set's runs are kept. */
+  /** Retention time of the query results of the set's runs, in milliseconds. */
   readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }

@@ -33,7 +33,7 @@ declare module '../core/context.ts' {
   }
   interface Context {
     readonly explainTurns: ExplainTurns;
-    /** Limits the explanations that a caller may request per minute, through the API and the pages combined. */
+    /** Limits how many explanations a caller may request per minute through the API and the pages together. */
     readonly explainBudget: ExplainBudget;
     readonly receivers: readonly Receiver[];
   }

@@ -44,7 +44,7 @@ export function expectedCost(plan: JudgingPlan) {
   };
 }
 
-/** Describes the expected cost, with a warning if documents will remain ungraded because of the daily limit. */
+/** Describes the expected cost. Warns if the daily limit will leave documents ungraded. */
 export function describeCost(cost: ExpectedCost): string {
   const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay, maxCostPerDay: cap } = cost;
   const work = `${gradesPerDay} documents of live queries and ${panelPairsPerDay} pairs of the drift panel`;

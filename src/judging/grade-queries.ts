@@ -35,7 +35,7 @@ export class DeferralError extends Error {
 }
 
 /**
- * Reads document texts: sends the query to the retriever again, then looks among the nearest stored chunks for the
+ * Reads document texts. Sends the query to the retriever again, then searches the nearest stored chunks for the
  * documents that the retriever did not return. Documents that are neither in the results nor among these chunks have no
  * text.
  *

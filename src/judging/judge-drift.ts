@@ -1,4 +1,4 @@
-/** Lets the judge grade fixed pairs again every day, to detect whether its model has changed under the same name. */
+/** Lets the judge grade fixed pairs again every day, to detect that its model has changed under the same name. */
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { askJudge, DeferralError, type ModelRound, type Round } from './grade-queries.ts';

@@ -14,8 +14,8 @@ import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
 
 /**
- * Runs one judging round for every pipeline. Repeating a round repeats only its measurements: no query is selected or
- * graded twice.
+ * Runs one judging round for every pipeline. If a round is repeated, only its measurements are made again: no query is
+ * selected or graded twice.
  *
  * @throws the errors of forEachPipeline
  */

@@ -12,8 +12,8 @@ export interface ReviewedDocument {
   /** Text of the document; null if the document was deleted, or if the text is unknown. */
   readonly text: string | null;
   /**
-   * Grade that a person has already given; if the query needs two people, only the grade of the current person. Null if
-   * there is no such grade.
+   * Grade that a person has already given or, if the query needs two people, that the current person has already given.
+   * Null if there is no such grade.
    */
   readonly grade: number | null;
   readonly isOpen: boolean;

@@ -35,7 +35,7 @@ export const samplingSchema = z
       .nullable()
       .default(null)
       .describe(
-        'If the best document of a query scores below this value, recalld always samples the query. Requires scores that are cosine similarities.',
+        'recalld always samples a query whose best document scores below this value. Requires scores that are cosine similarities.',
       ),
   })
   .prefault({})
@@ -168,7 +168,7 @@ export const isolationSchema = z
   })
   .default([])
   .describe(
-    'Rules that restrict the documents that the queries of a segment may return, for example to those of the same tenant. recalld checks the results of every live query, sampled or not. A single violation pages.',
+    'Rules that restrict which documents the queries of a segment may return, for example only documents of the same tenant. recalld checks the results of every live query, sampled or not. A single violation pages.',
   );
 
 export const episodesSchema = z
@@ -180,7 +180,7 @@ export const episodesSchema = z
       ),
   })
   .prefault({})
-  .describe('Episodes: agent turns, each of which may retrieve several times for one question.');
+  .describe('Episodes: agent turns, each of which may include several retrievals for one question.');
 
 const jmespath = z
   .string()
@@ -231,11 +231,11 @@ export const liveSchema = z
   .strictObject({
     window: durationSchema('5m', '31d')
       .default('24h')
-      .describe('Length of the trailing window of live measures, which recalld computes every 5 minutes.'),
+      .describe('Length of the trailing window for live measures. recalld computes these measures every 5 minutes.'),
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the baseline before the window. Once a day, recalld uses the baseline to compute the expected click-through rate at each rank and the usual share of positive feedback.',
+        'Length of the baseline period before the window. Once a day, recalld computes the expected click-through rate at each rank and the usual share of positive feedback from this period.',
       ),
   })
   .prefault({})
@@ -266,8 +266,8 @@ function capsSchema(group: KindGroup) {
 
 export const feedbackPolicySchema = z
   .strictObject({
-    // `negative` is the safer default: if 0 means "retracted", you would notice that the positive ratio is too low.
-    // If 0 means "down", `neutral` would keep the positive ratio at 1, which you would not notice.
+    // `negative` is the safer default. If it is wrong (0 means "retracted"), the positive ratio is too low, which you
+    // would notice. If `neutral` is wrong (0 means "down"), the positive ratio stays at 1, which you would not notice.
     thumb_zero: z
       .enum(['negative', 'neutral'])
       .default('negative')

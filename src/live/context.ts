@@ -16,15 +16,17 @@ export function livePlan({ name, live, segments, episodes, sampling, checks }: P
   return {
     pipeline: name,
     windowMs: durationMs(live.window),
-    /** Length of the period before the window. Expected clicks and the usual feedback are learned from this period. */
+    /**
+     * Length of the baseline period before the window, from which expected clicks and the usual feedback are learned.
+     */
     baselineMs: durationMs(live.baseline),
     segmentKeys: segments.keys as readonly string[],
     maxSegments: segments.max,
     /** An episode is closed after this time without a retrieval. */
     idleMs: durationMs(episodes.idle),
     /**
-     * True if a check requires a measure of episodes. If there are no episodes, recalld then records a gap for the
-     * measure, with the reason.
+     * True if a check requires an episode measure. In that case, if there are no episodes, recalld records a gap for
+     * the measure, and the reason for the gap.
      */
     expectsEpisodes: checks.some(
       (check) => 'measure' in check && (episodeMeasures as readonly string[]).includes(check.measure),
@@ -53,8 +55,8 @@ declare module '../core/context.ts' {
   }
   interface Hooks {
     /**
-     * Schedules an early evaluation of all checks on pipelines with new isolation violations. Never throws: if the
-     * evaluation cannot be scheduled, the checks are evaluated within a minute anyway.
+     * Schedules an early evaluation of all checks of the pipelines that have new isolation violations. Never throws: if
+     * the evaluation cannot be scheduled, the checks are evaluated within a minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
     /** Starts an export, which removes erased data from the files in the configured folder. Never throws. */

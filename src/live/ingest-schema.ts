@@ -193,7 +193,10 @@ const stagesSchema = z
       }),
       latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('Time spent in this stage.'),
       results: resultsSchema.nullish().describe('Documents that the stage returned, best first; omit if unknown.'),
-      side: z.boolean().nullish().describe('True for parallel stages whose results are merged afterwards.'),
+      side: z
+        .boolean()
+        .nullish()
+        .describe('True if this is one of several parallel stages whose results are merged afterwards.'),
     }),
   )
   .max(MAX_STAGES)

@@ -36,7 +36,7 @@ export function splitByWeight<Item>(items: readonly Item[], weightOf: (item: Ite
   return batches;
 }
 
-/** Serializes a batch. A thread that receives the bytes spends almost no time on the batch before unpacking it. */
+/** Serializes a batch. The receiving thread spends almost no time on the bytes until it unpacks them. */
 export function pack(batch: unknown): Uint8Array {
   return serialize(batch);
 }

@@ -39,7 +39,7 @@ function packBatches<Item>(
 /** A signal that never aborts: parsing continues after the client has disconnected, because the data must be stored. */
 const never = new AbortController().signal;
 
-/** The worker thread starts when the first large body arrives. */
+/** Creates a reader whose worker thread starts when the first large body arrives. */
 export function createJsonBodyReader() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,

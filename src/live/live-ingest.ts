@@ -153,7 +153,7 @@ function sizeOf({ text, embedding, results }: BufferedFragment): number {
   return 500 + (text?.length ?? 0) + (embedding?.byteLength ?? 0) + 50 * (results?.length ?? 0);
 }
 
-/** Limits of the recent-query buffer, which cover a few minutes of a busy service. */
+/** Limits of the recent-query buffer, which holds a few minutes of a busy service's queries. */
 const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 
 export type LiveIngest = Awaited<ReturnType<typeof createLiveIngest>>;

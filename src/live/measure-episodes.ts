@@ -19,13 +19,15 @@ import { wholeProbability } from './rules/sampling/whole-episode.ts';
 import type { LiveWindow, WindowStep } from './sql/live-windows.ts';
 
 /**
- * Retrievals from this long before the window are read too, so that episodes that began before the window are complete.
+ * Retrievals are read from this long before the start of the window, so that episodes that began earlier are complete.
  */
 const LOOKBACK_MS = HOUR_MS;
 
 const counts: ReadonlySet<EpisodeMeasure> = new Set<EpisodeMeasure>(['episode_retrievals', 'episode_repeats']);
 
-/** @returns no outcomes for a pipeline that has never reported an episode, unless a check requires such outcomes */
+/**
+ * @returns no outcomes for a pipeline that has never reported an episode, unless a check requires an episode measure
+ */
 export async function measureEpisodes(
   context: Context,
   plan: LivePlan,

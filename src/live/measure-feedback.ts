@@ -105,8 +105,8 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
 /**
- * Time between attempts to learn a baseline while there is too little feedback; if the window is shorter than this, its
- * length applies.
+ * Time between attempts to learn a baseline while there is too little feedback. If the window is shorter, attempts are
+ * one window length apart.
  */
 const BASELINE_RETRY_MS = HOUR_MS;
 

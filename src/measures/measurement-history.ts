@@ -82,7 +82,7 @@ export interface MeasuredMoment {
  * end.
  *
  * @param segment null for all segments
- * @throws as streamRows
+ * @throws the errors of streamRows
  */
 export async function* replayMeasure(
   pool: Pool,

@@ -137,10 +137,9 @@ const NO_PARTITION = '23514';
 export function createMeasurements(pool: Pool) {
   return {
     /**
-     * Stores values and gaps in one transaction. A measurement of the same series and window end may be recorded again,
-     * by a retry or because late data arrived; the latest measurement replaces earlier ones. A gap never removes a
-     * value. The latest gap of a series is stored until a value for the same or a later window arrives; earlier gaps
-     * are not stored.
+     * Stores values and gaps in one transaction. A retry or late data may record the same series and window end again;
+     * the latest measurement replaces earlier ones. A gap never removes a value. The latest gap of a series is stored
+     * until a value for the same or a later window arrives; earlier gaps are not stored.
      *
      * @throws RangeError for an outcome that `checkMeasurement` rejects
      * @throws RecalldError database_unreachable; in that case, nothing was stored
@@ -171,7 +170,7 @@ export function createMeasurements(pool: Pool) {
 
     /**
      * Returns the newest value and gap of every series. `ageSeconds` is the time since the measurement, not since the
-     * window end. Callers that show values must withhold stale values.
+     * window end. Callers must not show stale values.
      */
     latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 

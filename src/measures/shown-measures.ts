@@ -1,4 +1,4 @@
-/** The order and the groups in which measures are shown. */
+/** Display order and display groups of measures. */
 import { ALL_SEGMENT } from '../core/model.ts';
 import { goldenSetOf } from '../golden/rules/golden-set.ts';
 import { indexMeasures } from './rules/index-measures.ts';

@@ -24,7 +24,7 @@ import { isOverviewSeries } from './shown-measures.ts';
 /** Name of the measure under which the normal ranges of a pipeline are stored. */
 export const NORMAL_RANGES = 'measures_normal';
 
-/** Maximum age of values from which a normal range is learned. */
+/** Maximum age of the values that a normal range is based on. */
 const HISTORY_MS = 14 * DAY_MS;
 /**
  * Maximum number of earlier values that are read per period of the history; each period is as long as the window.
@@ -32,7 +32,7 @@ const HISTORY_MS = 14 * DAY_MS;
  */
 const VALUES_IN_WINDOW = 12;
 
-/** Maximum number of incidents to read, and also the maximum number of deployments. */
+/** Maximum number of incidents, and of deployments, that are read. */
 const MAX_INCIDENTS = 500;
 
 /** Returns each pipeline with the measures for which its config has a check; these measures are not watched. */
@@ -46,8 +46,8 @@ function plansOf({ pipelines }: Config) {
 
 async function incidentsOf({ db }: Context, pipeline: string, during: TimeSpan): Promise<readonly TimeSpan[]> {
   const found = await db.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
-  // An incident that consists only of alerts for changed measures is ignored: its values count as normal, so that a
-  // permanent change becomes the new normal.
+  // Ignores an incident that consists only of alerts for changed measures: values from such an incident count as
+  // normal, so that a permanent change becomes the new normal.
   const relevant = found.filter(({ timeline }) => timeline.some(({ rule }) => rule !== MEASURE_CHANGED));
   return relevant.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
 }
@@ -58,12 +58,12 @@ async function deploymentsOf({ db }: Context, pipeline: string, since: Date): Pr
   );
 }
 
-/** Learns and stores the normal range of every watched measure. Idempotent. */
+/** Learns and stores the normal range of every watched measure. The operation is idempotent. */
 async function watchChanges(context: Context, signal: AbortSignal): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
   await forEachPipeline(plansOf(context.config), signal, async ({ pipeline, windowMs, checked }) => {
-    // Live segments are not watched, because there are too many of them and each is too small.
+    // Live segments are not watched, because there are too many of them and each has too few queries.
     const watched = latest.filter((one) => measureRow(one.measure).isWatched === true && isOverviewSeries(one));
     const own = watched.filter((one) => one.pipeline === pipeline && !checked.includes(one.measure));
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };

@@ -49,7 +49,7 @@ class Program:
         self._lines.put(None)
 
     def wait_for(self, pattern: str, times: int = 1, timeout: float = 120) -> re.Match[str]:
-        """Waits for this number of lines that match the pattern, and returns the match in the last of them."""
+        """Waits until `times` lines match the pattern, and returns the match in the last of these lines."""
         until = time.monotonic() + timeout
         while True:
             try:
@@ -65,7 +65,7 @@ class Program:
                 return found
 
     def stop(self, sent: int = signal.SIGTERM) -> str:
-        """Sends a signal, waits for the process to end, and returns its whole output."""
+        """Sends a signal, waits until the process ends, and returns its entire output."""
         if self.process.poll() is None:
             self.process.send_signal(sent)
         try:
@@ -81,7 +81,7 @@ class Program:
 
 
 class Retriever:
-    """A retriever over HTTP that the daemon calls in golden runs."""
+    """An HTTP retriever that the daemon calls in golden runs."""
 
     def __init__(self) -> None:
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -123,7 +123,7 @@ class Daemon:
         self._program.stop()
 
     def run(self, *line: str) -> Any:
-        """Runs a command. Returns its JSON document."""
+        """Runs a command, and returns its JSON output."""
         done = subprocess.run([*COMMAND, *line, "--json"], cwd=self._folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -142,7 +142,7 @@ class Daemon:
         return {row["query_id"] for row in self.exported("queries", pipeline)}
 
     def queries(self, pipeline: str) -> list[dict[str, Any]]:
-        """Returns the stored live queries. `found` contains the ranked documents of a query as (id, score)."""
+        """Returns the stored live queries. `found` contains a query's ranked documents as (id, score) pairs."""
         queries = self.exported("queries", pipeline)
         results = sorted(self.exported("results", pipeline), key=lambda row: row["rank"])
         for one in queries:

@@ -24,14 +24,16 @@ def client(daemon: Daemon, pipeline: str) -> Any:
     assert sum(made.stats().dropped.values()) == 0
 
 
-def test_frameworks_are_not_imported_with_the_client() -> None:
+def test_importing_the_client_imports_no_framework() -> None:
     script = "import sys, recalld; print({m.split('.')[0] for m in sys.modules} & set(sys.argv[1:]))"
     frameworks = ["fastapi", "starlette", "django", "langchain_core", "llama_index", "pandas", "celery", "multiprocessing"]
     done = subprocess.run([sys.executable, "-c", script, *frameworks], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
 
-def test_fastapi_gives_its_queries_the_session_and_returns_their_ids(daemon: Daemon, pipeline: str, start: Any) -> None:
+def test_fastapi_middleware_adds_the_session_to_queries_and_returns_their_ids(
+    daemon: Daemon, pipeline: str, start: Any
+) -> None:
     service = start("uvicorn --port {port} asgi_service:app", "Uvicorn running on")
     about = {"x-session": "s-1", "x-tenant": "acme", **TRACEPARENT}
     _, sync = service.get("/sync/first", about)
@@ -62,7 +64,7 @@ def test_fastapi_gives_its_queries_the_session_and_returns_their_ids(daemon: Dae
         ("uvicorn --port {port} django_service:asgi", "Uvicorn running on"),
     ],
 )
-def test_django_gives_its_queries_a_hash_of_the_session(
+def test_django_middleware_adds_a_hash_of_the_session_to_queries(
     daemon: Daemon, pipeline: str, start: Any, command: str, ready: str
 ) -> None:
     service = start(command, ready)

@@ -18,13 +18,13 @@ def settings_of(daemon: Daemon, pipeline: str, **env: str) -> dict[str, str]:
 
 
 def ask(service: Any, path: str, count: int = 40) -> set[str]:
-    """Sends requests at the same time. Returns the process ids in the responses."""
+    """Sends requests concurrently, and returns the process ids in the responses."""
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         return {body for body, _ in pool.map(lambda number: service.get(path.format(number)), range(count))}
 
 
 @pytest.mark.parametrize("preload", ["", "--preload"])
-def test_gunicorn_workers_send_what_is_left(daemon: Daemon, pipeline: str, start: Any, preload: str) -> None:
+def test_gunicorn_workers_send_buffered_items(daemon: Daemon, pipeline: str, start: Any, preload: str) -> None:
     service = start(f"gunicorn --workers 2 --bind 127.0.0.1:{{port}} {preload} wsgi_service:application", "Listening at")
     pids = ask(service, "/q-{}")
     output = service.stop()
@@ -37,7 +37,7 @@ def test_gunicorn_workers_send_what_is_left(daemon: Daemon, pipeline: str, start
         assert not imported & {f"at-import-{pid}" for pid in pids}
 
 
-def test_gunicorn_threads_and_a_worker_that_restarts_lose_nothing(daemon: Daemon, pipeline: str, start: Any) -> None:
+def test_gunicorn_threads_and_restarting_workers_lose_no_items(daemon: Daemon, pipeline: str, start: Any) -> None:
     line = "gunicorn --workers 1 --threads 4 --max-requests 10 --bind 127.0.0.1:{port} wsgi_service:application"
     service = start(line, "Listening at")
     ask(service, "/q-{}")
@@ -53,7 +53,7 @@ def test_gunicorn_threads_and_a_worker_that_restarts_lose_nothing(daemon: Daemon
         ("gunicorn -w 2 -b 127.0.0.1:{port} -k uvicorn_worker.UvicornWorker asgi_service:app", "startup complete", 2),
     ],
 )
-def test_uvicorn_workers_send_what_is_left(
+def test_uvicorn_workers_send_buffered_items(
     daemon: Daemon, pipeline: str, start: Any, command: str, ready: str, times: int
 ) -> None:
     service = start(command, ready, times)
@@ -64,7 +64,7 @@ def test_uvicorn_workers_send_what_is_left(
     assert texts == sorted(f"q-{number}" for number in range(40)), output
 
 
-def test_celery_prefork_workers_send_what_is_left(
+def test_celery_prefork_workers_send_buffered_items(
     daemon: Daemon, pipeline: str, start: Any, tmp_path: Path
 ) -> None:
     env = {"BROKER_FOLDER": str(tmp_path)}
@@ -78,7 +78,7 @@ def test_celery_prefork_workers_send_what_is_left(
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_children_of_multiprocessing_send_what_is_left(daemon: Daemon, pipeline: str, method: str) -> None:
+def test_multiprocessing_children_send_buffered_items(daemon: Daemon, pipeline: str, method: str) -> None:
     line = [sys.executable, "processes.py", method]
     env = settings_of(daemon, pipeline)
     done = subprocess.run(line, cwd=PROGRAMS, env=env, capture_output=True, text=True, timeout=120)

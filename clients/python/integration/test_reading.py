@@ -43,7 +43,7 @@ def test_runs_queries_and_measures_become_data_frames(daemon: Daemon, pipeline: 
     assert series == [] and series.to_pandas().empty
 
 
-def test_pages_are_followed(daemon: Daemon, pipeline: str, tmp_path: Path) -> None:
+def test_read_fetches_all_pages(daemon: Daemon, pipeline: str, tmp_path: Path) -> None:
     golden = tmp_path / "golden.jsonl"
     golden.write_text("".join(f'{{"text": "query {n}", "relevant": ["kb-{n}"]}}\n' for n in range(130)), "utf-8")
     daemon.run("golden", "import", str(golden), "--set", f"{pipeline}-pages")
@@ -51,7 +51,7 @@ def test_pages_are_followed(daemon: Daemon, pipeline: str, tmp_path: Path) -> No
     assert len({one["text"] for one in rows}) == len(rows) == 130
 
 
-def test_an_unknown_name_is_an_error_with_the_code_of_recalld(daemon: Daemon) -> None:
+def test_read_raises_an_error_with_the_code_of_recalld_for_an_unknown_name(daemon: Daemon) -> None:
     with pytest.raises(RecalldError) as raised:
         read("golden-sets/none", url=daemon.url)
     assert raised.value.status == 404
@@ -60,7 +60,7 @@ def test_an_unknown_name_is_an_error_with_the_code_of_recalld(daemon: Daemon) ->
     assert raised.value.status == 400
 
 
-def test_the_retrievals_of_a_turn_are_an_episode(daemon: Daemon, pipeline: str) -> None:
+def test_the_retrievals_of_a_turn_form_an_episode(daemon: Daemon, pipeline: str) -> None:
     with Client(daemon.url, pipeline=pipeline) as client:
         with context(episode={"id": "turn-1", "original_text": "It broke, and I want my money back."}):
             client.track(text="repair", results=["kb-1"])
@@ -71,7 +71,7 @@ def test_the_retrievals_of_a_turn_are_an_episode(daemon: Daemon, pipeline: str) 
     assert (rows["refund"]["episode_step"], rows["other"]["episode"]) == (2, None)
 
 
-def test_the_notebook_runs_from_its_first_to_its_last_cell(
+def test_the_example_notebook_runs_completely(
     daemon: Daemon, pipeline: str, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import nbclient

@@ -1,4 +1,4 @@
-"""Reports live queries and feedback from a RAG service to recalld, and reads results back.
+"""Reports live queries and feedback from a RAG service to recalld, and reads recalld's results.
 
     from recalld import Client
 
@@ -7,7 +7,7 @@
     client.feedback(query_id, "thumb", value="up")
     client.close()  # once, before the process exits; otherwise the client sends buffered items for up to two seconds
 
-The modules for frameworks are imported by name: recalld.asgi, recalld.django, recalld.langchain, recalld.llama_index.
+Import the framework modules explicitly: recalld.asgi, recalld.django, recalld.langchain, recalld.llama_index.
 """
 
 from .client import Client

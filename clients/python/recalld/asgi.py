@@ -22,10 +22,10 @@ _SHUTDOWN_SECONDS = 2.0
 
 
 class RecalldMiddleware:
-    """Adds shared fields to the queries of a request. Also sends buffered items when the server shuts down, because
-    uvicorn ends its process with a signal, after which no exit handler runs.
+    """Adds shared fields to the queries of a request. Also sends the buffered items when the server shuts down, because
+    uvicorn ends its process with a signal, and exit handlers then do not run.
 
-    context: a function that returns fields of `recalld.context` for an ASGI scope, such as the session. The middleware
+    context: a function that returns fields of `recalld.context`, such as the session, for an ASGI scope. The middleware
     calls it at the first query of a request. The trace id comes from the header `traceparent`.
     response_header: name of a response header with the ids of the queries that were tracked before the response
     started, for feedback from the browser; default: none.

@@ -29,16 +29,16 @@ _QUERIES, _FEEDBACK = "/v1/queries", "/v1/feedback"
 
 
 class Client:
-    """Reports queries and feedback. Use one client per process, also in asynchronous code. Calls whose arguments match
-    the signature never raise and never wait for the network. The client drops items that it cannot deliver, oldest
-    first, and counts them. The client also works in forked processes, such as those of gunicorn and Celery.
+    """Reports queries and feedback. Use one client per process, including in asynchronous code. Calls whose arguments
+    match the signature never raise and never wait for the network. The client drops items that it cannot deliver,
+    oldest first, and counts them. It also works in forked processes, such as those of gunicorn and Celery.
 
     url: address of recalld. api_key: a key with the scope `ingest`. pipeline: name of a pipeline in recalld's config.
-    max_queue, max_queue_bytes: maximum number and total size of buffered and in-flight items. batch_size: maximum number
-    of items per request, up to 1,000. flush_interval: maximum number of seconds that an item waits for its batch to fill
-    up. timeout: seconds per request.
+    max_queue, max_queue_bytes: maximum number and total size in bytes of buffered and in-flight items. batch_size:
+    maximum number of items per request, up to 1,000. flush_interval: maximum number of seconds that an item waits for
+    its batch to fill up. timeout: seconds per request.
     sample_rate: share of sessions to send, from 0 to 1. Queries without a session are sampled by episode, and queries
-    without a session and an episode individually. recalld weights queries by the inverse of this share.
+    with neither are sampled individually. recalld weights queries by the inverse of this share.
     on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly. Without `on_drop`, the
     client logs the first drop for each reason as a warning.
     """
@@ -101,8 +101,8 @@ class Client:
         episode: Optional[Episode] = None,
     ) -> str:
         """Reports a query with its results, best first, and returns the query id for feedback. The fields are the same as
-        in POST /v1/queries. `results` may be omitted only if there is an `error`. Fields that are not given are taken from
-        the surrounding `recalld.context`."""
+        in POST /v1/queries. `results` may be omitted only if there is an `error`. Omitted fields are taken from the
+        surrounding `recalld.context`."""
         own = {
             "results": results,
             "text": text,
@@ -174,11 +174,13 @@ class Client:
         segments: Optional[Mapping[str, object]] = None,
         versions: Optional[Mapping[str, str]] = None,
     ) -> Any:
-        """Decorates a function, a coroutine function or a generator that retrieves documents: reports each call with its
-        query, documents, latency and error. The function still returns the same results and raises the same exceptions.
+        """Decorates a function, a coroutine function or a generator that retrieves documents, and reports each call
+        with its query, documents, latency and error. The function still returns the same results and raises the same
+        exceptions.
 
-        query: name of the argument with the text of the query; default: the first argument that is a str.
-        results: extracts the documents from the return value; default: the return value is a list of documents.
+        query: name of the argument that contains the query text; default: the first argument that is a str.
+        results: function that extracts the documents from the return value; by default, the return value must be a list
+        of documents.
         """
         more = {"pipeline": pipeline, "segments": segments, "versions": versions}
 
@@ -214,7 +216,7 @@ class Client:
         )
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Sends all buffered items, waiting at most `timeout` seconds. Returns True if all were sent or dropped."""
+        """Sends all buffered items, and waits at most `timeout` seconds. Returns True if all were sent or dropped."""
         return self._delivery.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
@@ -228,11 +230,11 @@ class Client:
         return self._delivery.stats(self._problems)
 
     async def aflush(self, timeout: float = 5.0) -> bool:
-        """Does the same as `flush` without blocking the event loop."""
+        """Flushes like `flush`, but does not block the event loop."""
         return await asyncio.get_running_loop().run_in_executor(None, self.flush, timeout)
 
     async def aclose(self, timeout: float = 5.0) -> bool:
-        """Does the same as `close` without blocking the event loop."""
+        """Closes like `close`, but does not block the event loop."""
         return await asyncio.get_running_loop().run_in_executor(None, self.close, timeout)
 
     def __enter__(self) -> Client:
@@ -252,7 +254,7 @@ class Client:
             item = make()
         except InvalidField as error:
             self._delivery.refuse("invalid", str(error))
-        except Exception:  # The message of any other error comes from the host and may quote personal data.
+        except Exception:  # Any other error comes from the host, so its message may quote personal data.
             self._delivery.refuse("invalid", "the item is malformed")
         else:
             if item is None:
@@ -262,7 +264,7 @@ class Client:
 
 
 def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str], List[str]]:
-    """Returns the address (None if it or the key is invalid), the headers, and the problems."""
+    """Returns the address (None if the URL or the key is invalid), the headers, and the problems."""
     problems: List[str] = []
     headers = {"Content-Type": "application/json", "User-Agent": "recalld-python/0.1.0"}
     try:

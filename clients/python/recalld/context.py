@@ -13,7 +13,7 @@ logger = logging.getLogger("recalld")
 
 
 class Context:
-    """The fields of a `with recalld.context(...)` block. `query_ids` are the ids of the queries that were tracked in it."""
+    """The fields of a `with recalld.context(...)` block, and the ids of the queries tracked in it (`query_ids`)."""
 
     def __init__(self, read: Callable[[], Mapping[str, Any]], around: Optional[Context]) -> None:
         self._read, self._around = read, around
@@ -22,8 +22,8 @@ class Context:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of this block. A field that the block does not set is taken from the blocks around it. Fields are
-        read at the first query of the block, not earlier, because inner middleware sets the session and user first."""
+        """The fields of this block. A field that the block does not set is taken from the blocks around it. Fields
+        are not read before the first query of the block, because inner middleware sets the session and user first."""
         if self._fields is None:
             own: Dict[str, Any] = {}
             try:
@@ -51,7 +51,7 @@ def current() -> Optional[Context]:
 
 
 def merged(outer: Mapping[str, Any], own: Mapping[str, Any]) -> Dict[str, Any]:
-    """Returns the outer fields, replaced by those of `own` that are not None. Segments are merged by key."""
+    """Returns the outer fields, overridden by the fields of `own` that are not None. Segments are merged by key."""
     fields = {**outer, **{key: value for key, value in own.items() if value is not None}}
     if isinstance(outer.get("segments"), Mapping) and isinstance(own.get("segments"), Mapping):
         fields["segments"] = {**outer["segments"], **own["segments"]}
@@ -80,8 +80,8 @@ def context(
     versions: Optional[Mapping[str, str]] = None,
     episode: Optional[Episode] = None,
 ) -> contextlib.AbstractContextManager[Context]:
-    """Sets fields for all queries that are tracked in a `with` block, also in tasks and threads that inherit the context
-    variables of the block. Arguments of `track` take precedence; segments are merged."""
+    """Sets fields for all queries tracked in a `with` block, including queries in tasks and threads that inherit the
+    block's context variables. Arguments of `track` take precedence; segments are merged."""
     fields = {
         "session_id": session_id,
         "user_id": user_id,

@@ -1,4 +1,4 @@
-"""A bounded buffer, and the thread that sends its items: one batch at a time, retried until recalld accepts or rejects it."""
+"""A bounded buffer and its delivery thread, which retries each batch until recalld accepts or rejects it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Stats:
 
 
 class Delivery:
-    """Sends items in the background. Drops all items if there is no url."""
+    """Sends items in the background. Without a url, drops all items."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class Delivery:
         self.start_empty()
 
     def start_empty(self) -> None:
-        """Resets the state. Also called in a forked child, because the parent sends the buffered items, and the parent's
-        thread does not exist in the child."""
+        """Resets the state. Also called in a forked child: the parent sends the buffered items, and its thread does not
+        exist in the child."""
         # Reentrant, because a signal handler may call track() while the same thread holds the lock.
         self._changed = threading.Condition(threading.RLock())
         self._waiting: Deque[Tuple[str, bytes]] = collections.deque()
@@ -155,11 +155,12 @@ class Delivery:
             )
 
     def _left(self) -> int:
-        """Returns how many items are neither buffered nor in flight any more."""
+        """Returns how many items are no longer buffered or in flight."""
         return self._entered - len(self._waiting) - self._under_way
 
     def _push(self, path: str, item: bytes) -> int:
-        """Adds an item. Returns how many were dropped: the oldest, or only the new item if items in flight leave no room."""
+        """Adds an item, and returns the number of dropped items. If the buffer is full, drops the oldest items, or the
+        new item if the items in flight leave no room."""
         with self._changed:
             self._offered += 1
             self._entered += 1
@@ -187,7 +188,7 @@ class Delivery:
             self._thread = threading.Thread(target=self._run, name="recalld", daemon=True)
             try:
                 self._thread.start()
-            except RuntimeError:  # No thread available, or the interpreter is exiting: the next call tries again.
+            except RuntimeError:  # No thread is available, or the interpreter is exiting. The next call tries again.
                 self._thread = None
 
     def _drop(self, reason: str, count: int, detail: str) -> None:
@@ -266,7 +267,7 @@ class Delivery:
                 return
 
     def _post(self, path: str, batch: List[bytes]) -> Tuple[int, float, str]:
-        """Returns the status (0 without a response), the seconds to wait, and the body or the error."""
+        """Returns the status (0 if there was no response), the number of seconds to wait, and the body or the error."""
         body = b"[" + b",".join(batch) + b"]"
         headers = dict(self._headers)
         if self._gzips:
@@ -295,8 +296,7 @@ class Delivery:
         self._tell(reason, lost, detail)
 
     def _pause(self, seconds: float) -> None:
-        """Waits between attempts. After close(), the first wait is skipped, so that one more attempt follows
-        immediately."""
+        """Waits between attempts. After close(), skips the first wait, to try once more immediately."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or (self._closing and not self._hurried), seconds)
             self._hurried = self._closing
@@ -312,7 +312,7 @@ def _verdict(answer: str, items: int) -> Tuple[List[str], int]:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Prevents redirects: urllib would follow them with GET and return the response of the target."""
+    """Rejects redirects, because urllib would follow them with GET and return the target's response."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -20,9 +20,10 @@ def middleware(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Adds shared fields to the queries of a request: a hash of the session key, and the trace id of the header
     `traceparent`.
 
-    Settings in `RECALLD`: CONTEXT is a function, or its dotted path, that returns more fields of `recalld.context` for a
-    request. The middleware calls the function at the first query of the request. RESPONSE_HEADER is the name of a response
-    header with the ids of the queries that were tracked before the response started.
+    Settings in `RECALLD`: CONTEXT is a function (or the dotted path of one) that returns additional fields of
+    `recalld.context` for a request. The middleware calls this function at the first query of the request.
+    RESPONSE_HEADER is the name of a response header with the ids of the queries that were tracked before the response
+    started.
     """
     options: Mapping[str, Any] = getattr(settings, "RECALLD", {})
     given, header = options.get("CONTEXT"), options.get("RESPONSE_HEADER")

@@ -22,7 +22,7 @@ def documents_of(answer: Any) -> List[Document]:
         return []
     if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
         raise InvalidField("the retriever did not return a list of documents; pass results= to the decorator")
-    # Reads one document more than allowed, so that a longer list is rejected rather than truncated.
+    # Reads one document more than allowed, so that a list that is too long is rejected instead of truncated.
     return [document_of(one) for one in itertools.islice(answer, MOST_RESULTS + 1)]
 
 

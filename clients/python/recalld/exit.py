@@ -1,5 +1,5 @@
-"""Sends the buffered items when a process ends, however the process was started. In a forked process, starts with an
-empty buffer."""
+"""Sends the buffered items when a process ends, no matter how the process was started. Clears the buffer in a forked
+process."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def forget(delivery: Delivery) -> None:
 
 
 def watch_this_process() -> None:
-    """Registers handlers for processes that end without running atexit handlers. Children of multiprocessing and of
-    Celery's prefork pool end with os._exit. Uses only modules that the host has already imported."""
+    """Registers handlers for processes that end without running atexit handlers, such as children of multiprocessing
+    and of Celery's prefork pool, which end with os._exit. Uses only modules that the host has already imported."""
     global _watched_pid
     if _watched_pid == os.getpid():
         return
@@ -52,7 +52,7 @@ def _on_celery_shutdown(**_: object) -> None:
 
 
 def flush_all(timeout: float) -> None:
-    """Sends the buffered items of all clients, waiting at most `timeout` seconds."""
+    """Sends the buffered items of all clients, and waits at most `timeout` seconds in total."""
     until = time.monotonic() + timeout
     for delivery in list(_open):
         delivery.flush(max(0.0, until - time.monotonic()))

@@ -1,4 +1,4 @@
-"""Derives an id from the text of a document without an id, in the same way as recalld."""
+"""Derives an id from the text of a document that has none, in the same way as recalld."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from .runs import RetrieverRuns
 
 
 class RecalldCallbackHandler(BaseCallbackHandler):
-    """Reports each outermost retriever run with its documents, latency and error. All retrievers inside it, such as the
-    members of an ensemble, are reported together as one stage. The session is `session_id` or `thread_id` in the call's
-    metadata, and the user is `user_id`."""
+    """Reports each outermost retriever run with its documents, latency and error, and all retrievers inside it, such as
+    the members of an ensemble, as one stage. Takes the session from `session_id` or `thread_id` in the call's metadata,
+    and the user from `user_id`."""
 
-    # Otherwise, LangChain runs the methods of asynchronous calls in a thread, out of order.
+    # Otherwise, LangChain calls the methods for asynchronous calls in a thread, out of order.
     run_inline = True
     ignore_llm = True
     ignore_chat_model = True

@@ -19,9 +19,9 @@ from .runs import RetrieverRuns
 
 
 def instrument(client: Client, *, pipeline: Optional[str] = None) -> None:
-    """Reports each outermost retrieval of the process with its nodes, latency and error. All retrievers inside it, such
-    as those of a fusion retriever, are reported together as one stage. Postprocessors of a query engine run after the
-    retrieval, so the order that they produce is not reported."""
+    """Reports each outermost retrieval of the process with its nodes, latency and error, and all retrievers inside it,
+    such as those of a fusion retriever, as one stage. Does not report the order that a query engine's postprocessors
+    produce, because they run after the retrieval."""
     get_dispatcher().add_span_handler(RecalldSpanHandler(client, pipeline=pipeline))
 
 

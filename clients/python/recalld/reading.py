@@ -1,4 +1,5 @@
-"""Reads recalld's results for notebooks and scripts. Unlike the client, it waits for the response and raises errors."""
+"""Reads recalld's results for notebooks and scripts. Unlike the client, `read` waits for responses and
+raises errors."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
-# Largest page size that every list endpoint allows.
+# The largest page size that all list endpoints allow.
 _PAGE = 100
 
 

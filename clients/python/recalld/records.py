@@ -44,8 +44,8 @@ class _NamedStage(TypedDict):
 
 
 class Stage(_NamedStage, total=False):
-    """The output of one retriever stage, such as candidate search or a reranker. `side` is true for parallel stages, whose
-    results are merged later."""
+    """The output of one retriever stage, such as candidate search or reranking. `side` is true for stages that run in
+    parallel and whose results are merged later."""
 
     latency_ms: Optional[float]
     results: Optional[Iterable[Union[Identifier, Document]]]
@@ -57,8 +57,8 @@ class _NamedEpisode(TypedDict):
 
 
 class Episode(_NamedEpisode, total=False):
-    """A turn of an agent: one question from a user, for which the agent may retrieve several times. `id` is the same for
-    all retrievals of the turn. `step` is the position of the retrieval; by default retrievals are ordered by `occurred_at`.
+    """A turn of an agent, which may retrieve several times to answer one question. `id` is the same for all retrievals
+    of the turn. `step` is the position of the retrieval; by default, retrievals are ordered by `occurred_at`.
     `original_text` is the user's question before the agent rewrote it into `text`."""
 
     step: Optional[int]
@@ -97,15 +97,15 @@ def query_item(fields: Mapping[str, Any], sample_rate: float) -> bytes:
 
 
 def _error(given: Union[None, str, BaseException]) -> Optional[str]:
-    """Returns the message of an error, or its class if the message is empty. Returns None for an empty str, which does
-    not count as an error."""
+    """Returns the message of an error, or its class name if the message is empty. Returns None for an empty str, which
+    does not count as an error."""
     if given is None or given == "":
         return None
     return (str(given) or type(given).__name__)[:_LONGEST_SHORT_TEXT]
 
 
 def _sampling(given: Optional[Mapping[str, float]], sample_rate: float) -> Optional[Dict[str, float]]:
-    """Returns the product of the host's sampling probability and the client's; None if nothing is sampled out."""
+    """Returns the product of the host's and the client's sampling probabilities; None if the product is 1."""
     upstream = 1.0 if given is None else _number(given.get("probability"), "sampling.probability", 0, 1)
     if not upstream:
         raise InvalidField("sampling.probability must be more than 0 and at most 1")
@@ -114,8 +114,8 @@ def _sampling(given: Optional[Mapping[str, float]], sample_rate: float) -> Optio
 
 
 def is_sampled(key: str, rate: float) -> bool:
-    """Returns True if a session or episode falls into the sample. The client for Node.js uses the same hash, so that
-    services in both languages sample the same sessions: FNV-1a over UTF-16 code units, mixed by the finalizer of
+    """Returns True if a session or episode belongs to the sample. Services in both languages sample the same sessions,
+    because the client for Node.js uses the same hash: FNV-1a over UTF-16 code units, mixed by the finalizer of
     MurmurHash3."""
     if rate >= 1:
         return True
@@ -205,7 +205,7 @@ def _document(given: Union[Identifier, Document], field: str) -> Dict[str, objec
     score = given.get("score")
     if score is not None:
         value = float(score)
-        # JSON cannot represent NaN or infinity, so the score is omitted but the ranking is kept.
+        # JSON cannot represent NaN or infinity, so such a score is omitted; the document keeps its rank.
         if math.isfinite(value):
             item["score"] = value
     if own is not None:
@@ -264,7 +264,7 @@ def _text(given: Any, field: str) -> Optional[str]:
 
 
 def _number(given: Any, field: str, least: int, most: int, kind: Callable[[Any], float] = float) -> Optional[float]:
-    """Returns a number that JSON can represent; also converts NumPy numbers."""
+    """Returns the number in a type that JSON can represent, and also accepts NumPy numbers."""
     if given is None:
         return None
     try:
@@ -277,7 +277,8 @@ def _number(given: Any, field: str, least: int, most: int, kind: Callable[[Any],
 
 
 def _time(given: Optional[Time]) -> str:
-    """Returns RFC 3339 in UTC. A float is seconds since 1970, as in time.time(); a datetime without a zone is local time."""
+    """Returns a time in RFC 3339 and UTC. A float counts seconds since 1970, as time.time() does; a datetime without a
+    time zone is local time."""
     if isinstance(given, str):
         return given
     if given is None or isinstance(given, datetime.datetime):

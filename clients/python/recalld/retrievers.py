@@ -29,7 +29,7 @@ def reported(
     def begin(args: Any, options: Mapping[str, Any]) -> _Call:
         try:
             fields = _arguments(signature, query, args, options)
-        except Exception:  # A method of the host's argument failed.
+        except Exception:  # A method of an argument, which is the host's code, raised an error.
             fields = {}
         return _Call(track, results, fields)
 
@@ -71,8 +71,8 @@ def reported(
 
 
 class _Call:
-    """A call of a retriever. The context is entered only while the retriever works, so that the latency excludes the
-    time that the consumer of a generator takes."""
+    """A call of a retriever, and a context manager that measures its latency. It is entered only while the retriever
+    works, so the latency excludes the time that the consumer of a generator takes."""
 
     def __init__(
         self, track: Track, results: Optional[Callable[[Any], Any]], fields: Dict[str, Any]

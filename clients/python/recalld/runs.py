@@ -36,7 +36,7 @@ class _Inner:
 
 
 class RetrieverRuns:
-    """Tracks open runs. Reports the outermost retriever run, with all retriever runs inside it as one stage. Never
+    """Tracks open runs. Reports each outermost retriever run, with all retriever runs inside it as one stage. Never
     raises."""
 
     def __init__(self, client: Client, pipeline: Optional[str]) -> None:
@@ -102,12 +102,12 @@ def _stages(inner: List[_Inner]) -> List[Dict[str, Any]]:
         lists = [documents_of(one.answer) for one in inner]
         stage["results"] = _merged_by_rank(lists)
     except Exception:
-        pass  # A stage without results is unknown, not empty.
+        pass  # Without `results`, recalld treats the stage's results as unknown, not as empty.
     return [stage]
 
 
 def _merged_by_rank(lists: List[List[Document]]) -> List[Document]:
-    """Merges lists; every document gets its best rank."""
+    """Merges the lists by rank. Each document keeps its best rank."""
     ranked = sorted(((rank, one) for documents in lists for rank, one in enumerate(documents)), key=lambda pair: pair[0])
     merged_list: Dict[object, Document] = {}
     for _, one in ranked:

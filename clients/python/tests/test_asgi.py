@@ -39,7 +39,7 @@ class Middleware(unittest.TestCase):
         self.client.track(results=[])
         await send({"type": "http.response.start", "status": 200, "headers": [(b"x-own", b"1")]})
 
-    def test_queries_of_a_request_have_its_trace_and_session_and_their_ids_are_returned(self) -> None:
+    def test_adds_the_trace_and_session_of_a_request_to_its_queries_and_returns_their_ids(self) -> None:
         app = RecalldMiddleware(
             self.answer, context=lambda scope: {"session_id": scope["session"]["id"]}, response_header="X-Query-Id"
         )
@@ -49,7 +49,7 @@ class Middleware(unittest.TestCase):
         self.assertEqual((query["trace_id"], query["session_id"]), (TRACE, "s-1"))
         self.assertEqual(start["headers"], [(b"x-own", b"1"), (b"x-query-id", query["id"].encode())])
 
-    def test_a_context_that_fails_costs_its_fields_and_not_the_request(self) -> None:
+    def test_handles_the_request_without_context_fields_if_the_context_function_raises(self) -> None:
         app = RecalldMiddleware(self.answer, context=lambda scope: {"session_id": scope["no such key"]})
         with self.assertLogs("recalld", "WARNING") as logged:
             [start] = self.call(app, {"type": "http", "headers": []})
@@ -57,7 +57,7 @@ class Middleware(unittest.TestCase):
         self.client.close()
         self.assertEqual(len(self.daemon.items("/v1/queries")), 1)
 
-    def test_buffered_items_are_sent_when_the_server_ends_whether_the_application_has_a_lifespan_or_not(self) -> None:
+    def test_sends_buffered_items_at_server_shutdown_with_and_without_an_application_lifespan(self) -> None:
         async def lives(scope: Any, receive: Any, send: Any) -> None:
             self.assertEqual(await receive(), {"type": "lifespan.startup"})
             await send({"type": "lifespan.startup.complete"})
@@ -79,7 +79,7 @@ class Middleware(unittest.TestCase):
                 self.assertEqual(kinds[-1][1], 1)
         self.assertEqual(self.client.stats().pending, 0)
 
-    def test_a_failed_start_is_passed_on(self) -> None:
+    def test_forwards_a_failed_startup(self) -> None:
         async def fails(scope: Any, receive: Any, send: Any) -> None:
             await receive()
             await send({"type": "lifespan.startup.failed", "message": "no database"})

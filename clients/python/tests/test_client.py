@@ -40,8 +40,8 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(stats.offered, accounted)
 
 
-class WhatIsSent(ClientTest):
-    def test_every_field_under_its_name_on_the_wire(self) -> None:
+class SentItems(ClientTest):
+    def test_sends_every_field_under_its_wire_name(self) -> None:
         daemon = self.daemon()
         client = self.client(daemon.url, api_key=" rk_1\n")
         query_id = client.track(
@@ -123,7 +123,7 @@ class WhatIsSent(ClientTest):
         self.assertEqual({headers["authorization"] for _, headers, _ in daemon.requests}, {"Bearer rk_1"})
         self.assert_balanced(client)
 
-    def test_a_document_without_an_id_is_called_by_its_text(self) -> None:
+    def test_derives_the_id_of_a_document_without_an_id_from_its_text(self) -> None:
         daemon = self.daemon()
         client = self.client(daemon.url)
         client.track(results=[{"text": "Open\n the settings."}])
@@ -131,14 +131,14 @@ class WhatIsSent(ClientTest):
         [query] = daemon.items("/v1/queries")
         self.assertEqual(query["results"][0]["id"], content_id("Open the settings."))
 
-    def test_half_of_a_surrogate_pair_is_still_json(self) -> None:
+    def test_sends_an_unpaired_surrogate_as_valid_json(self) -> None:
         daemon = self.daemon()
         client = self.client(daemon.url)
         client.track(text="a\ud83d", results=[])
         self.assertTrue(client.close())
         self.assertEqual(daemon.items("/v1/queries")[0]["text"], "a\ud83d")
 
-    def test_content_ids_are_those_of_recalld(self) -> None:
+    def test_derives_the_same_content_ids_as_recalld(self) -> None:
         vectors = json.loads((HERE / "../../../test/fixtures/content-ids.json").read_text("utf-8"))
         self.assertGreater(len(vectors), 10)
         for vector in vectors:
@@ -146,8 +146,8 @@ class WhatIsSent(ClientTest):
                 self.assertEqual(content_id(vector["text"]), vector["id"])
 
 
-class WhatIsNotDelivered(ClientTest):
-    def test_what_cannot_be_used_is_dropped_by_the_name_of_its_field_and_never_raises(self) -> None:
+class DroppedItems(ClientTest):
+    def test_drops_items_with_an_invalid_field_names_the_field_and_never_raises(self) -> None:
         drops: List[Drop] = []
 
         def on_drop(drop: Drop) -> None:
@@ -179,13 +179,13 @@ class WhatIsNotDelivered(ClientTest):
         self.assertNotIn(secret, repr(drops))
         self.assert_balanced(client)
 
-    def test_without_a_usable_address_or_key_everything_is_dropped_and_said(self) -> None:
+    def test_drops_every_item_and_reports_the_problem_without_a_valid_url_or_key(self) -> None:
         for client in (self.client("ftp://x"), self.client("http://u:p@x"), self.client("http://x", api_key="ü")):
             client.track(results=[])
             self.assertEqual(client.stats().dropped["disabled"], 1)
             self.assertEqual(len(client.stats().problems), 1)
 
-    def test_an_option_that_cannot_be_used_is_replaced_by_its_default_and_named(self) -> None:
+    def test_replaces_invalid_options_by_their_defaults_and_reports_them(self) -> None:
         daemon = self.daemon()
         bad: Any = "many"
         client = self.client(daemon.url, max_queue=bad, batch_size=0, flush_interval=bad, sample_rate=2, on_drop=bad)
@@ -195,7 +195,7 @@ class WhatIsNotDelivered(ClientTest):
         self.assertEqual((stats.sent, len(stats.problems)), (1, 4))
         self.assertIn("max_queue must be a number from 1 to 1e+06; 10000 is used.", stats.problems)
 
-    def test_the_first_drop_for_a_reason_is_logged_unless_the_host_is_told(self) -> None:
+    def test_logs_the_first_drop_for_each_reason_unless_on_drop_is_set(self) -> None:
         client, watched = self.client("http://x", api_key="ü"), self.client("http://127.0.0.1:9", on_drop=print)
         with self.assertLogs("recalld", "WARNING") as logged:
             client.track(results=[])
@@ -203,11 +203,11 @@ class WhatIsNotDelivered(ClientTest):
             client.track()
         self.assertEqual(len(logged.records), 2)
         with self.assertNoLogs("recalld") if sys.version_info >= (3, 10) else contextlib.nullcontext():
-            with contextlib.redirect_stdout(io.StringIO()) as told:
+            with contextlib.redirect_stdout(io.StringIO()) as output:
                 watched.track()
-        self.assertIn("invalid", told.getvalue())
+        self.assertIn("invalid", output.getvalue())
 
-    def test_sessions_outside_the_sample_are_counted_and_the_others_carry_the_probability(self) -> None:
+    def test_counts_sessions_outside_the_sample_and_sends_the_probability_with_the_others(self) -> None:
         daemon = self.daemon()
         client = self.client(daemon.url, sample_rate=0.5)
         for number in range(200):
@@ -221,7 +221,7 @@ class WhatIsNotDelivered(ClientTest):
         self.assertEqual(client.stats().sampled_out, 200 - len(items))
         self.assert_balanced(client)
 
-    def test_the_oldest_gives_way_when_the_buffer_is_full(self) -> None:
+    def test_drops_the_oldest_item_when_the_buffer_is_full(self) -> None:
         daemon = self.daemon(None, ACCEPTED)
         client = self.client(daemon.url, max_queue=3, batch_size=1)
         for number in range(10):
@@ -234,12 +234,12 @@ class WhatIsNotDelivered(ClientTest):
         self.assertEqual(stats.sent + stats.dropped["overflow"], 10)
         self.assert_balanced(client)
 
-    def test_a_record_of_more_than_a_mebibyte_is_dropped(self) -> None:
+    def test_drops_an_item_of_more_than_one_mebibyte(self) -> None:
         client = self.client("http://127.0.0.1:9")
         client.track(results=[{"id": "a", "text": "x" * 1_100_000}])
         self.assertEqual(client.stats().dropped["oversized"], 1)
 
-    def test_a_daemon_that_is_frozen_costs_a_close_no_more_than_it_allows(self) -> None:
+    def test_closes_within_its_timeout_if_the_daemon_does_not_respond(self) -> None:
         daemon = self.daemon(None)
         client = self.client(daemon.url, batch_size=1)
         client.track(results=[])
@@ -250,8 +250,8 @@ class WhatIsNotDelivered(ClientTest):
         self.assert_balanced(client)
 
 
-class WhatTheDaemonSays(ClientTest):
-    def test_the_same_items_again_when_it_is_overloaded(self) -> None:
+class DaemonResponses(ClientTest):
+    def test_sends_the_same_items_again_if_the_daemon_is_overloaded(self) -> None:
         overloaded: Answer = (503, {"Retry-After": "60"}, b"")
         daemon = self.daemon(overloaded, ACCEPTED)
         client = self.client(daemon.url, batch_size=1)
@@ -262,7 +262,7 @@ class WhatTheDaemonSays(ClientTest):
         self.assertEqual(first, second)
         self.assertEqual(client.stats().sent, 1)
 
-    def test_codes_of_items_and_duplicates_are_counted(self) -> None:
+    def test_counts_duplicates_and_rejected_items_by_code(self) -> None:
         body = b'{"accepted": 1, "duplicates": 1, "rejected": [{"index": 0, "code": "unknown_pipeline", "message": "x"}]}'
         drops: List[Drop] = []
         client = self.client(self.daemon((202, {}, body)).url, on_drop=drops.append)
@@ -273,7 +273,7 @@ class WhatTheDaemonSays(ClientTest):
         self.assertEqual((stats.sent, stats.duplicates, stats.dropped["rejected"]), (1, 1, 1))
         self.assertEqual(drops, [Drop("rejected", 1, "unknown_pipeline")])
 
-    def test_a_refused_batch_is_dropped_and_a_redirect_is_no_acceptance(self) -> None:
+    def test_drops_a_rejected_batch_and_does_not_follow_a_redirect(self) -> None:
         target = self.daemon()
         for answer in ((401, {}, b""), (302, {"Location": target.url}, b"")):
             client = self.client(self.daemon(answer).url)
@@ -283,7 +283,7 @@ class WhatTheDaemonSays(ClientTest):
             self.assertEqual(client.stats().last_error, f"HTTP {answer[0]}")
         self.assertEqual(target.requests, [])
 
-    def test_a_batch_that_is_too_large_is_sent_in_halves(self) -> None:
+    def test_sends_a_batch_that_is_too_large_in_halves(self) -> None:
         daemon = self.daemon((413, {}, b""), ACCEPTED)
         client = self.client(daemon.url)
         for number in range(4):
@@ -292,7 +292,7 @@ class WhatTheDaemonSays(ClientTest):
         self.assertEqual([len(items) for _, _, items in daemon.requests], [4, 2, 2])
         self.assertEqual(client.stats().sent, 4)
 
-    def test_a_proxy_that_takes_no_gzip_gets_plain_json(self) -> None:
+    def test_sends_plain_json_to_a_proxy_that_rejects_gzip(self) -> None:
         daemon = self.daemon((415, {}, b""), ACCEPTED)
         client = self.client(daemon.url)
         client.track(results=[])
@@ -300,7 +300,7 @@ class WhatTheDaemonSays(ClientTest):
         self.assertEqual([headers.get("content-encoding") for _, headers, _ in daemon.requests], ["gzip", None])
 
 
-class Asynchronously(ClientTest):
+class AsynchronousMethods(ClientTest):
     def test_waits_for_delivery_without_blocking_the_event_loop(self) -> None:
         daemon = self.daemon(None, ACCEPTED)
 
@@ -317,19 +317,19 @@ class Asynchronously(ClientTest):
         self.assertEqual(asyncio.run(serve()), 1)
 
 
-class TheProcess(ClientTest):
+class ProcessExit(ClientTest):
     def run_python(self, script: str, url: str) -> "subprocess.CompletedProcess[str]":
         env = {**os.environ, "PYTHONPATH": str(HERE.parent), "NO_PROXY": "*"}
         return subprocess.run([sys.executable, "-c", script, url], env=env, capture_output=True, text=True, timeout=60)
 
-    def test_sends_what_is_left_when_it_ends_without_close(self) -> None:
+    def test_sends_buffered_items_if_the_process_ends_without_close(self) -> None:
         daemon = self.daemon()
         script = "import sys, recalld; recalld.Client(sys.argv[1], pipeline='faq').track(results=['a'])"
         done = self.run_python(script, daemon.url)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(daemon.items("/v1/queries")), 1)
 
-    def test_says_what_it_could_not_deliver(self) -> None:
+    def test_writes_the_number_of_undelivered_items_to_stderr(self) -> None:
         script = (
             "import sys, recalld\nrecalld.exit._EXIT_SECONDS = 0.05\n"
             "recalld.Client('http://127.0.0.1:9', pipeline='faq').track(results=['a'])"
@@ -339,7 +339,7 @@ class TheProcess(ClientTest):
         self.assertIn("recalld: 1 query or feedback item was not delivered: ", done.stderr)
 
     @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
-    def test_works_in_a_forked_child_and_sends_nothing_twice(self) -> None:
+    def test_works_in_a_forked_child_and_sends_no_item_twice(self) -> None:
         daemon = self.daemon()
         script = (
             # Python 3.12 warns about any fork in a process with several threads.
@@ -355,7 +355,7 @@ class TheProcess(ClientTest):
             sorted(item["id"] for item in daemon.items("/v1/queries")), ["of the child", "of the parent"]
         )
 
-    def test_many_threads_lose_and_repeat_nothing(self) -> None:
+    def test_loses_and_repeats_no_item_of_many_threads(self) -> None:
         daemon = self.daemon()
         client = self.client(daemon.url)
         threads = [

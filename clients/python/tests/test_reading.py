@@ -32,12 +32,12 @@ class Reading(unittest.TestCase):
         )
         self.assertEqual({headers["authorization"] for _, headers, _ in daemon.requests}, {"Bearer rk_1"})
 
-    def test_stops_at_the_largest_number_of_rows(self) -> None:
+    def test_stops_at_max_rows(self) -> None:
         daemon = self.daemon(answer({"items": [{"n": 1}, {"n": 2}], "next_cursor": "more"}))
         self.assertEqual(len(read("checks", url=daemon.url, max_rows=3)), 3)
         self.assertEqual(len(daemon.requests), 2)
 
-    def test_reads_one_object_as_a_row_and_a_list_within_it_by_its_place(self) -> None:
+    def test_reads_an_object_as_one_row_and_a_list_within_it_by_its_path(self) -> None:
         body = {"run_id": "1", "measures": {"query_density": {"series": [{"value": 0.9}], "latest": None}}}
         url = self.daemon(answer(body)).url
         self.assertEqual(read("density", url=url), [body])
@@ -46,7 +46,7 @@ class Reading(unittest.TestCase):
         with self.assertRaisesRegex(RecalldError, "there is no field series. The fields at that place are: query_density"):
             read("density", url=url, rows="measures.series")
 
-    def test_an_error_says_what_recalld_says(self) -> None:
+    def test_raises_an_error_with_the_code_and_message_of_recalld(self) -> None:
         problem = {"code": "unauthorized", "detail": "The API key is missing.", "status": 401}
         with self.assertRaises(RecalldError) as raised:
             read("checks", url=self.daemon(answer(problem, 401)).url)

@@ -28,7 +28,7 @@ class RetrieverTest(unittest.TestCase):
 
 
 class Decorated(RetrieverTest):
-    def test_a_function_is_reported_with_its_query_count_documents_and_latency(self) -> None:
+    def test_reports_a_function_with_its_query_top_k_documents_and_latency(self) -> None:
         @self.client.retriever
         def search(store: object, question: str, k: int = 3) -> List[str]:
             """Searches."""
@@ -41,7 +41,7 @@ class Decorated(RetrieverTest):
         self.assertEqual(query["results"], [{"id": "a"}, {"id": "b"}])
         self.assertGreater(query["latency_ms"], 0)
 
-    def test_names_say_where_the_query_and_the_documents_are(self) -> None:
+    def test_finds_the_query_and_the_documents_through_the_options(self) -> None:
         @self.client.retriever(query="question", results=lambda answer: answer["hits"], pipeline="other")
         def search(language: str, **options: str) -> Dict[str, Any]:
             return {"hits": [{"id": "a", "score": 0.5}]}
@@ -51,7 +51,7 @@ class Decorated(RetrieverTest):
         self.assertEqual((query["text"], query["pipeline"]), ("How do I pay?", "other"))
         self.assertEqual(query["results"], [{"id": "a", "score": 0.5}])
 
-    def test_a_method_a_coroutine_and_generators_stay_what_they_are(self) -> None:
+    def test_preserves_the_kind_of_methods_coroutines_and_generators(self) -> None:
         client = self.client
 
         class Store:
@@ -83,7 +83,7 @@ class Decorated(RetrieverTest):
             [("coroutine", ["a"]), ("asynchronous generator", ["a", "b"]), ("generator", ["a", "b"])],
         )
 
-    def test_a_consumer_that_stops_early_reports_what_it_saw_and_closes_the_generator(self) -> None:
+    def test_reports_the_consumed_documents_and_closes_the_generator_if_the_consumer_stops_early(self) -> None:
         closed = []
 
         @self.client.retriever
@@ -99,7 +99,7 @@ class Decorated(RetrieverTest):
         self.assertEqual(closed, ["How do I pay?"])
         self.assertEqual([one["results"] for one in self.reported()], [[{"id": "a"}]])
 
-    def test_an_iterator_that_a_function_returns_is_not_consumed_before_its_caller_does(self) -> None:
+    def test_does_not_consume_a_returned_iterator_before_the_caller(self) -> None:
         @self.client.retriever
         def search(query: str) -> Iterator[str]:
             return map(str, range(2))
@@ -107,7 +107,7 @@ class Decorated(RetrieverTest):
         self.assertEqual(list(search("How do I pay?")), ["0", "1"])
         self.assertEqual(self.reported()[0]["results"], [{"id": "0"}, {"id": "1"}])
 
-    def test_an_error_is_reported_and_raised_as_it_was(self) -> None:
+    def test_reports_an_error_and_raises_it_unchanged(self) -> None:
         error = TimeoutError("the store timed out")
 
         @self.client.retriever
@@ -144,7 +144,7 @@ class Decorated(RetrieverTest):
         )
         self.assertEqual([one["results"] for one in queries], [[]] * 4)
 
-    def test_an_answer_that_is_no_list_of_documents_is_dropped_and_returned(self) -> None:
+    def test_drops_but_returns_a_value_that_is_not_a_list_of_documents(self) -> None:
         @self.client.retriever
         def search(query: str) -> Any:
             return {"hits": []} if query == "mapping" else [object()]
@@ -156,7 +156,7 @@ class Decorated(RetrieverTest):
 
 
 class Documents(RetrieverTest):
-    def test_the_shapes_of_frameworks_and_stores_are_read(self) -> None:
+    def test_reads_the_document_formats_of_frameworks_and_stores(self) -> None:
         node = SimpleNamespace(node_id="kb-4", id_="kb-4", text="four", metadata={"source": "a.pdf"})
         name = uuid.UUID("12345678-1234-5678-1234-567812345678")
         answer: List[Any] = [
@@ -189,8 +189,8 @@ class Documents(RetrieverTest):
         self.assertTrue(query["results"][6]["id"].startswith("sha256:"))
 
 
-class InAContext(RetrieverTest):
-    def test_queries_have_its_fields_unless_they_have_their_own(self) -> None:
+class ContextFields(RetrieverTest):
+    def test_adds_context_fields_to_queries_that_do_not_set_them(self) -> None:
         with context(session_id="s-1", segments={"tenant": "acme", "beta": True}) as request:
             first = self.client.track(results=[])
             with context(user_id="u-1"):
@@ -204,7 +204,7 @@ class InAContext(RetrieverTest):
         self.assertEqual((queries[second]["session_id"], queries[second]["user_id"]), ("s-2", "u-1"))
         self.assertFalse({"session_id", "segments", "user_id"} & set(queries[third]))
 
-    def test_concurrent_requests_do_not_mix(self) -> None:
+    def test_keeps_concurrent_requests_separate(self) -> None:
         @self.client.retriever
         async def search(query: str) -> List[str]:
             await asyncio.sleep(0)
@@ -222,7 +222,7 @@ class InAContext(RetrieverTest):
         self.assertEqual(len(queries), 20)
         self.assertEqual([one["session_id"] for one in queries], [f"s-{one['text']}" for one in queries])
 
-    def test_a_generator_has_the_context_of_its_call(self) -> None:
+    def test_reports_a_generator_with_the_context_of_its_call(self) -> None:
         @self.client.retriever
         def stream(query: str) -> Iterator[str]:
             yield "a"

@@ -16,8 +16,8 @@ import { jobCatalogue } from '../jobs.ts';
 type ServiceAlert = Omit<AlertRule, 'dashboard'>;
 
 /**
- * Selects the series of `up` or `process_*` by scrape job. `series` cannot be used, because the metric catalog does not
- * contain these metrics.
+ * Selects the series of `up` or `process_*` by scrape job. `series` does not work here, because these metrics are not
+ * in the metric catalog.
  */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;
@@ -28,8 +28,8 @@ const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
 /**
- * Minimum ratio of failed to completed attempts. Below this ratio, failures are rare and affect only a few of many
- * pipelines.
+ * Minimum ratio of failed to completed attempts for an alert. A lower ratio means that only a few of many pipelines are
+ * affected.
  */
 const MIN_FAILED_PER_COMPLETED = 0.1;
 /** Window for rare jobs: twice the interval of the least frequent job, which runs every six hours, plus one hour. */
@@ -40,7 +40,7 @@ const RARE_JOBS = '13h';
  */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);
 
-/** Time for which a deployment is reported as missing after it has disappeared. */
+/** How long a deployment that has disappeared is reported as missing. */
 const MISSED = '1d';
 
 function exporterAlerts(settings: RuleSettings): readonly ServiceAlert[] {

@@ -53,8 +53,8 @@ export function prometheusRule(settings: RuleSettings): object {
 }
 
 /**
- * Time for which alerts keep firing after their series have ended. This time is longer than a restart, because a failed
- * scrape ends every series immediately.
+ * How long alerts keep firing after their series end. A restart is shorter, so it resolves no alert, although one
+ * failed scrape ends every series.
  */
 const RESTART = '5m';
 
@@ -85,12 +85,12 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
   };
 }
 
-/** True for alerts on a pipeline; false for alerts about recalld itself, because no pipeline causes them. */
+/** True for alerts on a pipeline; false for alerts about recalld itself, which no single pipeline causes. */
 function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
 
-/** Returns an alert template for the likely cause, as known when the alert fires or is sent again. */
+/** Returns an alert template that shows the likely cause known at the time when the alert is sent or re-sent. */
 function diagnosis({ groupLabels }: RuleSettings): string {
   const cause =
     'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';

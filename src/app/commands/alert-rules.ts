@@ -14,7 +14,7 @@ export function createAlertRules(config: Config, format: RuleFormat) {
   if (impossible.length > 0) throw new RecalldError('config_invalid', impossible.join('\n'));
   return {
     document: format === 'crd' ? prometheusRule(settings) : ruleFile(settings),
-    /** Sentences for the user that state what the rules omit, and why. */
+    /** Sentences that explain to the user what the rules omit, and why. */
     notes: [...omitted, ...missingLinks(config, 'alerts')],
   };
 }
@@ -67,8 +67,8 @@ const MIN_HOLD_SECONDS = 600;
 const MAX_HOLD_SECONDS = 21_600;
 
 /**
- * Returns a duration that covers the wait for the next golden run but not the wait for the run after it: 1.5 times the
- * longest interval, within limits.
+ * Returns how long an alert on golden scores keeps firing: 1.5 times the longest interval between golden runs, within
+ * limits. This covers the wait for the next run, but not for the run after it.
  */
 function holdSeconds(config: Config): number {
   const intervals = config.pipelines.flatMap(({ golden }) =>

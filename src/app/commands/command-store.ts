@@ -90,7 +90,7 @@ export function commandLogger({ log }: Config): Logger {
   return createLogger(log.level === 'info' ? 'warn' : log.level);
 }
 
-/** Returns `withCommandStore` for the subcommands of a command, which read their config when they start. */
+/** Returns a `withCommandStore` that reads the config only when a subcommand starts. */
 export function commandStores(signal: AbortSignal) {
   return <T>(configFile: string | undefined, work: (store: CommandStore) => Promise<T>): Promise<T> =>
     withCommandStore(commandSettings(configFile, signal), work);

@@ -97,7 +97,7 @@ function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
       return issue.keys.map((key) => explainUnknownKey(key, path, checked));
     case 'invalid_type': {
       const rule = typeNames[issue.expected] ?? `a ${issue.expected}`;
-      // Adding quotes would not fix this value.
+      // A message that starts with "must" already states the rule; advice to add quotes would be wrong.
       if (issue.message.startsWith('must ')) return must(issue.message.slice('must be '.length));
       const isPlain = typeof value === 'number' || typeof value === 'boolean';
       return must(issue.expected === 'string' && isPlain ? `${rule}; put it in quotes` : rule);
@@ -197,7 +197,7 @@ function problemCount(issues: readonly Issue[]): number {
   return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }
 
-/** Counts the keys of `value` that are required keys of `form`, or misspellings of required keys. */
+/** Counts the keys of `value` that `form` requires, including misspelled keys. */
 function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): number {
   const required = form.required ?? [];
   return Object.keys(value).filter((key) => closest(key, required) !== null).length;

@@ -33,7 +33,7 @@ function redactUrl(text: string): string {
   if (!URL.canParse(plain) || !/^[a-z][a-z+]*:\/\//i.test(plain)) return REDACTED;
   const url = new URL(plain);
   const before = url.href;
-  // The user name in a database URL is shown; the user name in a web address is hidden, because it may be a token.
+  // Hides the user name in a web address, because it may be a token, but not the user name in a database URL.
   if (url.username !== '' && /^https?:$/.test(url.protocol)) url.username = REDACTED_IN_URL;
   if (url.password !== '') url.password = REDACTED_IN_URL;
   if (url.hash !== '') url.hash = REDACTED_IN_URL;
@@ -83,7 +83,7 @@ export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);
 }
 
-/** Returns warnings about settings that are valid but probably not what the user wants. */
+/** Returns warnings about settings that are valid but probably unintended. */
 export function configWarnings({ pipelines, alerts, notify }: Config): string[] {
   const alertsFire = notify.length > 0 || pipelines.some(({ checks }) => checks.length > 0);
   return [
@@ -112,7 +112,7 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
 }
 
 /**
- * Returns the schemas of a child value. Includes unions as well as their branches, because both may be marked as
+ * Returns the schemas of a child value. Includes both unions and their branches, because either may be marked as
  * secret.
  */
 function descend(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {

@@ -8,7 +8,7 @@ const DEFAULT_FILE = 'recalld.yaml';
 
 /**
  * Reads `path`, or recalld.yaml in the working directory if it exists; otherwise uses the defaults. Builds everything
- * that the daemon builds from the config, so that each command refuses every config that `serve` would refuse.
+ * that the daemon builds from the config, so every command rejects a config that `serve` would reject.
  *
  * @throws RecalldError config_not_found, config_invalid
  */
@@ -30,8 +30,8 @@ export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
 const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'RECALLD_STORAGE_DATA_DIR'];
 
 /**
- * Like loadConfig, but for commands that open a database. Refuses to use the defaults alone, because the command would
- * then create a database in the current directory, which could be any directory.
+ * Like loadConfig, but for commands that open a database. Requires a config, because the defaults alone would create a
+ * database in the current directory, whichever that is.
  *
  * @throws RecalldError config_not_found, config_invalid
  */

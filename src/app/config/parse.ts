@@ -167,7 +167,7 @@ function applyEnvironment(
   readSecret: (path: string) => string,
 ): Map<string, string> {
   const applied = new Map<string, string>();
-  // Generates the schema only if it is needed: generating it takes longer than reading a config, and most configs use
+  // Generates the schema only if a variable is set, because that takes longer than reading a config, and most users set
   // no variables. On Windows, variable names are case-insensitive.
   if (!Object.keys(env).some((name) => name.toUpperCase().startsWith(PREFIX))) return applied;
   for (const { name, path, secret, types } of environmentVariables(configJsonSchema())) {
@@ -186,7 +186,7 @@ function applyEnvironment(
 
 /**
  * Converts a variable to the type of its field. The value of a string field is not parsed; values of other types are
- * parsed as YAML. Invalid YAML is kept as a string, which validation then rejects.
+ * parsed as YAML. Text that is not valid YAML stays a string, and validation then rejects it.
  */
 function readAs(types: readonly string[], text: string): unknown {
   if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;

@@ -1,7 +1,7 @@
 /**
- * The schema of recalld.yaml, in which an unknown key is an error. Values marked as `secret` are redacted in output
- * (`all`: the whole value, `url`: its credentials, `body`: fields whose names suggest a secret).
- * docs/reference/config.md and the JSON Schema are generated from this file.
+ * The schema of recalld.yaml. An unknown key is an error. Values marked as `secret` are redacted in output (`all`: the
+ * whole value; `url`: its credentials; `body`: fields whose names suggest a secret). docs/reference/config.md and the
+ * JSON Schema are generated from this file.
  */
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
@@ -120,11 +120,9 @@ const storageSchema = z.strictObject({
   measurement_retention_days: days
     .default(400)
     .describe(
-      'Number of days for which measured values, which contain no texts or ids, are retained. recalld deletes whole months at a time.',
+      'How many days recalld retains measured values, which contain no texts or ids. recalld deletes whole months at a time.',
     ),
-  audit_retention_days: days
-    .default(730)
-    .describe('Number of days for which the audit log is retained (`recalld audit`).'),
+  audit_retention_days: days.default(730).describe('How many days recalld retains the audit log (`recalld audit`).'),
   hash_key: z
     .string()
     .min(16)
@@ -185,8 +183,8 @@ const metricsSchema = z
   .describe('Export of metrics.');
 
 /**
- * A span belongs to one pipeline: if two pipelines named the same service, one pipeline would get all of the service's
- * spans, and the other would get none.
+ * Rejects a service name that two pipelines list. A span belongs to one pipeline, so one of the two would get all of
+ * the service's spans, and the other none.
  */
 function refuseSharedServices(
   pipelines: readonly { readonly name: string; readonly service_names: readonly string[] }[],

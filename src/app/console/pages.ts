@@ -1,5 +1,5 @@
 /**
- * The pages of the console. The pages include the runbooks, so that alerts can link to runbooks without another server.
+ * The pages of the console. They include the runbooks, so alerts can link to runbooks that no other server publishes.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -312,8 +312,8 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
 };
 
 /**
- * Charges the explanation of `queries` queries in a run to the visitor's explanation budget. Charges nothing if the run
- * is unknown.
+ * Charges the visitor's explanation budget for `queries` explained queries of a run. Charges nothing if the run is
+ * unknown.
  *
  * @throws RecalldError run_unknown, explanations_limited
  */

@@ -26,7 +26,7 @@ import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 import type { LabelsOf, MetricsOfType } from '../../platform/metrics/catalogue.ts';
 import { healthDashboard } from '../../report/status/dashboard.ts';
 
-/** Matches every pipeline, because the dashboard about recalld filters by replica, not by pipeline. */
+/** Matches every pipeline. The dashboard about recalld filters by replica, not by pipeline. */
 const anyPipeline = { pipeline: { like: '.*' } } as const;
 
 const neverAny: readonly Step[] = [
@@ -81,7 +81,7 @@ function countedInRange(name: MetricsOfType<'counter'>): string {
 }
 
 /**
- * Returns a query for the total and a query for the parts that are not zero, because a legend with every part would be
+ * Returns two queries: one for the total, and one for the parts that are not zero. A legend with every part would be
  * taller than the graph.
  */
 function totalAndParts(total: string, parts: string, legend: string): PromQuery[] {

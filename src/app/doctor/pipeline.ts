@@ -1,5 +1,5 @@
 /**
- * The checks that `recalld doctor` runs on a pipeline: its retriever, embedder and store, and whether these fit
+ * The checks that `recalld doctor` runs on the retriever, embedder and store of a pipeline, and on how they fit
  * together.
  */
 
@@ -18,7 +18,7 @@ const K = 5;
 export interface Probe {
   readonly text: string;
   readonly tags: GoldenQuery['tags'];
-  /** True for a made-up query, for which the index may contain no relevant document. */
+  /** True for a made-up query; the index may contain no relevant document for it. */
   readonly isMadeUp: boolean;
 }
 

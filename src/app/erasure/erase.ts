@@ -26,7 +26,7 @@ export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date
 }
 
 /**
- * A density baseline keeps its queries even after they are deleted elsewhere, so they must also be erased from the
+ * A density baseline retains its queries after they are deleted elsewhere, so an erasure must also delete them from the
  * baseline.
  */
 async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
@@ -34,7 +34,10 @@ async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject)
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);
 }
 
-/** The hash key is needed because user ids, and query ids in golden sets, are stored only as hashes. */
+/**
+ * Adds the erasure endpoints. They need the hash key, because user ids, and query ids in golden sets, are stored only
+ * as hashes.
+ */
 export function addErasure(
   app: FastifyInstance,
   pool: Pool,

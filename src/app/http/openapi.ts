@@ -18,7 +18,7 @@ import { operationsEndpoints } from '../../platform/http/operations.ts';
 import { type Endpoint, endpointTags } from '../../platform/http/wire.ts';
 import { changeEndpoints, statusEndpoints } from '../../report/status/status-api.ts';
 
-/** All endpoints of the HTTP API, from which /openapi.json and docs/reference/http.md are generated. */
+/** All endpoints of the HTTP API. /openapi.json and docs/reference/http.md are generated from this list. */
 export const endpoints: readonly Endpoint[] = [
   ...ingestEndpoints,
   ...statusEndpoints,
@@ -136,7 +136,7 @@ function jsonContent(schema: z.ZodType, io: 'input' | 'output'): Record<string, 
   return { 'application/json': { schema: inlineSchema(schema, io) } };
 }
 
-/** Inlines every schema where it is used, so that there are no dangling references. */
+/** Inlines every schema where it is used, to avoid dangling references. */
 function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io,

@@ -1,4 +1,4 @@
-/** If an API key is restricted to specific pipelines, the context of routes excludes the data of other pipelines. */
+/** Limits the context of a request to the pipelines that its API key may access. */
 import type { FastifyRequest } from 'fastify';
 import type { Context, Scope } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -9,7 +9,7 @@ import { accessOf } from './route-access.ts';
 
 export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'>;
 
-/** Maximum number of cached contexts, one per set of pipelines; beyond this number, the oldest context is dropped. */
+/** Maximum number of cached contexts, one per set of pipelines. Beyond this number, the oldest context is evicted. */
 const MAX_SCOPES = 1000;
 
 /**

@@ -101,8 +101,8 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress): Pr
     clientErrorHandler: createClientErrorHandler(deps.logger, () => deps.api?.otlpReceiver.recordGrpc()),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
-  // Must run first: a route that is registered before an awaited plugin does not get the handlers that are added after
-  // the plugin.
+  // Must run first: handlers that are added after an awaited plugin do not apply to routes that were registered before
+  // it.
   addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
   const draining = addRetirement(app);
@@ -227,7 +227,7 @@ function addProblems(app: FastifyInstance, deps: HttpParts): void {
   });
 }
 
-/** Never uses the parser's message, which quotes the body and therefore user queries. */
+/** Never uses the parser's message, because it quotes the body, which contains user queries. */
 function refusalSentence(status: number): string {
   switch (status) {
     case 413:

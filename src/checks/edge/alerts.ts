@@ -1,4 +1,4 @@
-/** Alerts on check verdicts. The thresholds are set in the config; these rules only report the verdicts. */
+/** Alerts on check verdicts. The config sets the thresholds; these rules only report the verdicts. */
 
 import type { Verdict } from '../../core/model.ts';
 import {
@@ -156,9 +156,9 @@ const since = (word: string): string => ifSeries('$of', 'recalld_check_since_tim
 
 /**
  * Builds a template for the sentence that `alertText` returns, with values from metrics. The labels `pipeline` and
- * `check` identify the check. Uses metrics only from replicas that report the check as failing, so that the text never
- * contains the value of a replica that has already seen the recovery. The past tense keeps the text true if
- * Alertmanager sends it again after the recovery.
+ * `check` identify the check. Uses metrics only from replicas that report the check as failing, because another replica
+ * may already export the recovered value. The past tense keeps the text true if Alertmanager sends it again after the
+ * recovery.
  */
 function numbersTemplate(groupLabels: readonly string[]): string {
   const count = ifSeries('$of', 'recalld_check_n', 'n = {{ . | first | value | printf "%.0f" }}');

@@ -55,7 +55,7 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
   ]);
 }
 
-/** Three times six hours, the longest interval between measurements. */
+/** Three times the longest interval between measurements, which is six hours. */
 const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
 interface BacktestedChecks {
@@ -69,7 +69,7 @@ interface BacktestedChecks {
  * Evaluates the configured checks on all golden runs and measurements from `from` (inclusive) to `until` (exclusive).
  *
  * @param only name of the only pipeline to replay; null for all
- * @throws RecalldError usage if the times are not in order, pipeline_unknown, interrupted, and the errors of
+ * @throws RecalldError usage if `from` is not before `until`, pipeline_unknown, interrupted, and the errors of
  *   withCommandStore
  */
 async function runBacktest(settings: CommandSettings, only: string | null, from: Date, until: Date) {

@@ -33,7 +33,7 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
       (check) => {
         const { value: last, kind, threshold, isTooOld } = check;
         if (last === null) return missing(isTooOld ? 'withheld' : 'none');
-        // Does not show the e-value, because a number without a known unit tells a reader nothing.
+        // Does not show the e-value, because it means nothing to most readers.
         if (kind === 'density_drift') return last >= threshold ? 'drift confirmed' : 'not confirmed';
         return value(last, unitOf(check));
       },

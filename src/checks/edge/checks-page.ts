@@ -1,4 +1,4 @@
-/** Page that shows all checks: failing checks, checks without data, passing checks, and the changes of each check. */
+/** Page of all checks: failing checks, checks without data, passing checks, and the verdict changes of each check. */
 import { type Context, onReplica } from '../../core/context.ts';
 import { duration, minute, plural } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
@@ -32,7 +32,10 @@ import type { CheckState } from '../rules/check-state.ts';
 import { type FoldedChange, foldFlapping } from '../rules/fold-flapping.ts';
 import { checkTable, unitOf } from './check-table.ts';
 
-/** If more checks than this have no data, they are collapsed, so that failing checks and the history stay in view. */
+/**
+ * Maximum number of checks without data that are listed openly. A longer list is collapsed, so that failing checks and
+ * the history stay in view.
+ */
 const MAX_OPEN = 10;
 
 export function checksPage(data: ChecksPageData): PageContent {

@@ -126,7 +126,7 @@ function expectScore(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && measure === key.measure && k === key.k,
   );
   if (score === undefined) return { ...withMargin(bounded, 'score', 'above the threshold'), fix };
-  // A new golden set version shifts the threshold, so the threshold of the latest run applies.
+  // The threshold of the latest run applies, because a new golden set version shifts the threshold.
   const threshold = run?.ended?.checks.find((one) => one.name === name)?.threshold ?? check.below;
   const above = score.mean - threshold;
   const half = score.ciHigh - score.mean;
@@ -190,8 +190,8 @@ function intervalSeconds(
 }
 
 /**
- * Maximum number of runs in a week at which all runs are counted. If there are more runs (more than one an hour), the
- * runs of one week are counted and extrapolated.
+ * Maximum number of weekly runs for which every run in the 90 days is counted. With more runs (more than one an hour),
+ * the count of one week is extrapolated.
  */
 const DENSE = 200;
 

@@ -5,8 +5,8 @@ import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
 /**
- * Threshold status after hysteresis and confirmation, which keep the verdict from flapping when a noisy value is near
- * the threshold.
+ * Threshold status after hysteresis and confirmation. These two steps keep the verdict from flapping when a noisy value
+ * is near the threshold.
  */
 export interface ThresholdStatus extends ConfirmedVerdict {
   /** Explains the finding and, if its verdict is not the confirmed verdict, why the two verdicts differ. */
@@ -15,8 +15,8 @@ export interface ThresholdStatus extends ConfirmedVerdict {
 
 /**
  * Returns the threshold status after a finding. After a retry, or if there is no newer measurement, the same
- * measurement is evaluated again and changes nothing. `no_data` caused by a fault needs no confirmation, because enough
- * time passes before the values are too old to trust.
+ * measurement is evaluated again and changes nothing. `no_data` caused by a fault needs no confirmation, because values
+ * stay valid for long enough to bridge a brief fault.
  *
  * If a check was failing when its traffic ended, its missing data always fires an alert, because recalld cannot know
  * whether the check has recovered.
@@ -52,8 +52,8 @@ export function nextStatus(
 }
 
 /**
- * Returns a sentence that explains why the verdict differs from the verdict of the finding; an empty string if there is
- * nothing to explain.
+ * Explains in a sentence why the verdict differs from the verdict of the finding. Returns an empty string if they
+ * agree.
  */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {
@@ -84,8 +84,8 @@ type ShownVerdict = Pick<ThresholdFinding, 'verdict' | 'isClear'>;
  *   show changes of different sizes in the same direction confirm the smallest of these changes.
  * - A verdict stays critical until the value is on the good side of the threshold, even if the confidence bound no
  *   longer proves the breach.
- * - A breach ends when the value is better than the threshold by a margin; a value that is better than the threshold by
- *   less than the margin is a warning.
+ * - A breach ends when the value is better than the threshold by a margin; until then, a value on the good side of the
+ *   threshold is a warning.
  * - The first measurement of a check sets the verdict, unless it shows a breach, which needs confirmation.
  */
 export function steadyVerdict(
@@ -210,8 +210,8 @@ export interface CheckState
 }
 
 /**
- * Returns the state of a check at the time of reading: a status that is too old to trust is `no_data`, even if no
- * worker evaluates the check any more.
+ * Returns the state of a check as of now. A status that is too old to trust becomes `no_data`, even if no worker
+ * evaluates the check any more.
  *
  * @param status null if the check has never been evaluated
  */
@@ -271,9 +271,9 @@ export interface Evaluation {
  * Updates the breach of a check. A breach lasts from the first measurement beyond the threshold until a measurement
  * that is within the threshold and has the verdict OK.
  *
- * A breach belongs to an outage while each of its measurements beyond the threshold overlaps a retriever outage: the
- * outage has its own alert, and the check must not add a second alert. The first measurement that is beyond the
- * threshold and entirely after the outage makes the breach independent of the outage.
+ * A breach belongs to an outage as long as every measurement beyond the threshold overlaps a retriever outage. The
+ * outage has its own alert, so the check must not add a second one. The first measurement that is beyond the threshold
+ * and entirely after the outage makes the breach independent of the outage.
  */
 export function updateBreach(previous: Breach | null, evaluation: Evaluation): Breach {
   const { before, breachedSince, outageUntil } = previous ?? NO_BREACH;
@@ -287,8 +287,8 @@ export function updateBreach(previous: Breach | null, evaluation: Evaluation): B
 }
 
 /**
- * Returns the value before the breach; null if this value is a difference from another baseline, because such values
- * are not comparable.
+ * Returns the value before the breach; null if that value was compared with another baseline, because the two values
+ * are then not comparable.
  */
 export function comparableBefore(previous: CheckStatus, comparedWith: string | null): number | null {
   return comparedWith === null || comparedWith === previous.comparedWith ? previous.before : null;

@@ -25,7 +25,7 @@ export interface CheckFacts
     Pick<CheckStatus, 'explanation' | 'evaluatedAt' | 'trustedUntil' | 'comparedWith' | 'isQuiet'> {
   readonly evidence: Evaluation['evidence'];
   /**
-   * Threshold of this evaluation, shifted by new versions of the golden set; null to keep the previous threshold or, if
+   * Threshold of this evaluation, shifted by new versions of the golden set. Null keeps the previous threshold or, if
    * there is none, the configured threshold.
    */
   readonly threshold: number | null;
@@ -36,8 +36,8 @@ export interface CheckFacts
 }
 
 /**
- * Evaluates a check: after a golden run, after a query density window, every minute, and in a backtest. Facts that have
- * already been evaluated change the status only once they are too old to trust.
+ * Evaluates a check: after a golden run, after a query density window, every minute, and in a backtest. Facts that were
+ * already evaluated do not change the status until they are too old to trust.
  *
  * @param stored previous status; null if the check has never been evaluated
  * @param outageAt time at which the pipeline's retriever was last found down; null if it responds
@@ -49,7 +49,7 @@ export function evaluate(
   now: Date,
   outageAt: Date | null = null,
 ): CheckStatus {
-  // If a check kept its name but now has another measure, its previous status is ignored.
+  // Ignores the previous status of a check that kept its name but now has another measure.
   const previous = stored !== null && stored.measure === check.measure ? stored : null;
   const isTooOld = isPast(facts.trustedUntil, now);
   const { value, evidence, unconfirmed } = facts;
@@ -74,7 +74,7 @@ export function evaluate(
     evidence,
     outageAt,
   });
-  // No object spread: it takes a microsecond per field, and a backtest calls this function a million times.
+  // Avoids an object spread, which takes a microsecond per field: a backtest calls this function a million times.
   return {
     pipeline: check.pipeline,
     name: check.name,

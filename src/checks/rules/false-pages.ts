@@ -34,8 +34,8 @@ export interface PipelineExpectation {
 }
 
 /**
- * Expected number of times that a regression check becomes critical in `evaluations` runs of an unchanged, noisy
- * retriever that are compared with one baseline. Deterministic retrievers cause none.
+ * Returns how often a regression check is expected to become critical in `evaluations` runs that are compared with one
+ * baseline, if the retriever is noisy and does not change. A deterministic retriever causes no false pages.
  *
  * Runs are not independent: each is compared with the same baseline, and a baseline score that is high by chance makes
  * every run look like a drop. Let x be the score of a run, b the score of the baseline, and z the alpha quantile; x and
@@ -45,11 +45,11 @@ export interface PipelineExpectation {
  * critical until the same number of consecutive runs show none. The expected number of changes to critical is computed
  * run by run for each b, and averaged over b.
  *
- * The number is too high if the noise is smaller than `drop`, because such noise is never significant. The number is
+ * The number is too high if the noise is smaller than `drop`, because such noise never fails the check. The number is
  * also too high if the noise was measured with ten or more reruns, because runs are then compared with the upper bound
  * of the noise. With fewer than ten reruns, the noise estimate is too imprecise for the test to keep its significance
- * level. Regardless of how the runs depend on each other, the number is at most evaluations * alpha / runs: each page
- * needs `runs` significant runs, and no two pages share a run.
+ * level. However the runs depend on each other, the number is at most evaluations * alpha / runs: each page needs
+ * `runs` significant runs, and no two pages share a run.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */

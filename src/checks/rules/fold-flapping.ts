@@ -1,4 +1,4 @@
-/** Collapses verdict changes in which a check only gained or lost data, so that its failures stay visible. */
+/** Collapses the verdict changes in which a check only lost or regained its data, so that failures stay visible. */
 import type { Verdict } from '../../core/model.ts';
 
 interface Change {

@@ -127,7 +127,7 @@ export function listGoldenChecks(checks: readonly GoldenCheck[], goldenSet: stri
   }));
 }
 
-/** Returns how many runs before the latest one are needed to evaluate the checks. */
+/** Returns how many earlier runs the checks need in addition to the latest run. */
 export function historyNeeded(checks: readonly GoldenCheck[]): number {
   return Math.max(0, ...ofKind(checks, 'regression').map(({ runs }) => runs - 1));
 }
@@ -144,10 +144,10 @@ const ROUNDING = 1e-12;
 
 /**
  * Compares the mean score with the minimum. Excludes queries whose relevant documents are all superseded or deleted,
- * because the check on stale labels reports them; if this applies to all queries, excludes none. With severity
- * `critical`, the verdict is `critical` only if even the upper 95 % bound is below the minimum. Thus, a score that is
- * low only because of the choice of queries does not trigger a page. If only the mean is below the minimum, the verdict
- * is `warning`. Without a score, the verdict is `no_data`.
+ * because the stale label check reports these queries. If that applies to every query, excludes none. With severity
+ * `critical`, the verdict is `critical` only if even the upper 95 % bound is below the minimum. A score that is low
+ * only because of the choice of queries therefore does not trigger a page. If only the mean is below the minimum, the
+ * verdict is `warning`. Without a score, the verdict is `no_data`.
  *
  * @param shift correction of the threshold for new versions of the golden set
  */
@@ -195,8 +195,8 @@ export interface StaleLabelsCheck extends AnyCheck {
 }
 
 /**
- * Number of judged documents that were looked up, and numbers of those that have stale labels, are deleted or are lost;
- * or the reason why the store could not be probed.
+ * Counts of judged documents: how many were looked up, and how many of these have stale labels, are deleted or are
+ * lost. If the store could not be probed, the reason.
  */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'deleted' | 'lost'>

@@ -7,10 +7,10 @@ import type { ConfiguredCheck } from './check-state.ts';
 import type { CheckFacts } from './evaluate.ts';
 import { NO_VALUE } from './threshold.ts';
 
-/** Time for which the check stays critical after the last violation. */
+/** How long the check stays critical after the last violation. */
 export const ISOLATION_WINDOW_MS = HOUR_MS;
 
-/** Time for which an evaluation is trusted; after that, the check has no data. */
+/** How long an evaluation is trusted; after that, the check has no data. */
 const TRUST_MS = 900_000;
 
 export function isolationCheckName(rule: string): string {
@@ -45,8 +45,8 @@ export interface FoundByRule {
 }
 
 /**
- * Returns the facts from which the check of an isolation rule is evaluated. If the rule could not check any query, the
- * check has no data. An alert then fires, because either the rule's config or the service is probably faulty.
+ * Returns the facts for the evaluation of an isolation rule's check. If the rule could not check any query, the check
+ * has no data. An alert then fires, because the rule's config or the service probably has a fault.
  *
  * @param found null if no query arrived within the window
  */

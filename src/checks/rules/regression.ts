@@ -38,7 +38,8 @@ export interface RegressionCheck extends AnyCheck {
 }
 
 /**
- * Multiple of the configured drop. A check that cannot even detect a drop of this size is blind: its pass says little.
+ * Multiple of the configured drop. A check that cannot detect even a drop of this size is blind: its OK verdict means
+ * little.
  */
 const BLIND_FROM = 2;
 
@@ -81,10 +82,10 @@ export interface ComparedWithBaseline {
 }
 
 /**
- * Evaluates a drop relative to the baseline. The drop must be at least `drop`, be significant at `alpha`, and appear in
- * `runs` consecutive runs against the same baseline. A regression is resolved when the same number of consecutive runs
- * show no drop, so that an index rebuild that fails every other night causes a single incident. Without a baseline, or
- * without queries to compare, the verdict is `no_data`.
+ * Evaluates a drop relative to the baseline. A regression is a drop of at least `drop` that is significant at `alpha`
+ * in `runs` consecutive runs against the same baseline. A regression is resolved when the same number of consecutive
+ * runs show no drop. An index rebuild that fails every other night thus causes a single incident. Without a baseline,
+ * or without queries to compare, the verdict is `no_data`.
  *
  * @param current the evaluated run, or a sentence that explains why it could not be compared
  * @param history completed runs before `current`, oldest first
@@ -174,7 +175,7 @@ export function isRegression(check: RegressionCheck, found: BaselineDifference):
 }
 
 function verdictOn(check: RegressionCheck, found: BaselineDifference) {
-  // Half of the significance level of the two-sided test applies to drops.
+  // The two-sided test splits its significance level equally between drops and rises.
   const test = { alpha: 2 * check.alpha, minEffect: check.drop };
   return classifyDifference({ ...found, measure: found.key.measure }, test);
 }

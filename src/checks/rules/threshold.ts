@@ -85,22 +85,24 @@ export interface AnyCheck {
 export interface ThresholdCheck extends AnyCheck {
   readonly measure: ThresholdMeasureName;
   readonly threshold: number;
-  /** `each`: every segment is evaluated, and the worst segment decides. `all`: all traffic is evaluated together. */
+  /**
+   * `each`: every segment is evaluated, and the worst determines the verdict. `all`: all traffic is evaluated together.
+   */
   readonly segments: 'all' | 'each';
   /** Minimum number of queries, feedback items or sessions behind an evaluated value. */
   readonly minN: number;
   /** Number of consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** Behavior if there is too little data. If the value cannot be measured at all, an alert always fires. */
+  /** What happens if there is too little data. If recalld cannot measure the value at all, an alert always fires. */
   readonly noData: 'alert' | 'silent';
 }
 
 /** Latest measurement of one segment. */
 export type Reading =
   | ValueReading
-  /** Value that was measured, but with too little data; the reason is a sentence. */
+  /** The value is based on too little data; the reason is a phrase. */
   | { readonly kind: 'quiet'; readonly segment: string; readonly reason: string }
-  /** No value, because it was not measured or the measurement failed; the reason is a sentence. */
+  /** There is no value, because it was not measured or the measurement failed; the reason is a phrase. */
   | { readonly kind: 'unknown'; readonly segment: string; readonly reason: string };
 
 interface ValueReading extends MeasuredValue {
@@ -121,8 +123,8 @@ export interface ThresholdFinding extends CheckResult {
 }
 
 /**
- * Share of a scale (see `scaleOf`) by which a value must be better than the threshold to end a breach. In addition, the
- * worse confidence bound of the value must not be beyond the threshold.
+ * To end a breach, a value must be better than the threshold by at least this share of a scale (see `scaleOf`). In
+ * addition, the worse confidence bound of the value must not be beyond the threshold.
  */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
@@ -137,9 +139,9 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  * Evaluates a threshold on the latest readings.
  *
  * With severity `critical`, the verdict is `critical` only if the whole 95 % confidence interval is beyond the
- * threshold, so that chance alone does not trigger a page. If only the value is beyond the threshold, the verdict is
- * `warning`. With several segments, the intervals hold for all of them together (Bonferroni), so that the worst of m
- * healthy segments does not trigger m times as many pages. If a value has no confidence interval, both bounds equal the
+ * threshold. Sampling noise alone therefore rarely triggers a page. If only the value is beyond the threshold, the
+ * verdict is `warning`. With several segments, the intervals hold for all segments together (Bonferroni); otherwise, m
+ * healthy segments would trigger m times as many pages. If a value has no confidence interval, both bounds equal the
  * value. Values from fewer than `minN` samples are not evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
@@ -153,7 +155,7 @@ export function evaluateThreshold(check: ThresholdCheck, readings: readonly Read
   if (worst === undefined) return { name, severity, threshold, ...withoutValue(check, readings) };
   const others =
     evaluated.length === 1 ? '' : ` This value is the worst of ${evaluated.length} segments${countBeyond(evaluated)}.`;
-  // Lists the fields, because an object spread takes a microsecond per field and a backtest calls this a million times.
+  // Avoids an object spread, which takes a microsecond per field: a backtest calls this function a million times.
   return {
     name,
     severity,
@@ -211,8 +213,8 @@ export function whereOf(segment: string): string {
 }
 
 /**
- * True if the value is the best possible. The bounds of the best possible value need not be better than the threshold:
- * 0 failures in 40 queries cannot prove a share below 0.03.
+ * True if the value is the best possible. Its bounds need not be better than the threshold: 0 failures in 40 queries
+ * cannot prove a share below 0.03.
  */
 function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
@@ -247,8 +249,8 @@ const DIFFERENCE_SCALE = 0.1;
 
 /**
  * Returns the scale that is multiplied by `MARGIN`. The scale of a share is the smaller of the threshold and its
- * complement, so the threshold 0.99 has a margin of 0.001. The scale of a difference is the same at every threshold,
- * because the threshold may be 0.
+ * complement, so the threshold 0.99 has a margin of 0.001. The scale of a difference does not depend on the threshold,
+ * which may be 0.
  */
 function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   if (unit === 'difference') return DIFFERENCE_SCALE;

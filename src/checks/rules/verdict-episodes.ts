@@ -1,4 +1,4 @@
-/** Counts how often and for how long a check would have failed or had no data, over a history of its verdicts. */
+/** Counts how often, and for how long, a check failed or had no data in a replayed history. */
 import { duration } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { CheckStatus } from './check-state.ts';
@@ -23,7 +23,7 @@ interface Firings {
   readonly firstAt: Date;
   /** Start of the last episode. */
   readonly lastAt: Date;
-  /** Explanation of the longest episode; of the first one if several are equally long. */
+  /** Explanation of the longest episode, or of the first of several equally long episodes. */
   readonly example: string;
 }
 
@@ -32,7 +32,7 @@ export type CheckBacktest = NonNullable<ReturnType<ReturnType<typeof replayCheck
 export interface BacktestPeriod {
   /** End of the period, at which the last episode ends too. */
   readonly until: Date;
-  /** Number of seconds for which a verdict is valid. After that, the verdict is `no_data`, as in the daemon. */
+  /** How many seconds a verdict is valid. After that, the verdict is `no_data`, as in the daemon. */
   readonly trustedSeconds: number;
 }
 
@@ -85,9 +85,7 @@ export function replayCheck(
       latest = { at, result };
       evaluations += 1;
     },
-    /**
-     * Returns the result for the period; null if there were no evaluations. After this call, no method may be called.
-     */
+    /** Returns the result for the period; null if there were no evaluations. No method may be called after `end`. */
     end() {
       if (latest === null) return null;
       applyUntil(until);

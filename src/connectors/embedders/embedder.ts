@@ -32,12 +32,12 @@ export interface Embedder {
   close?(): Promise<void>;
 }
 
-/** The vectors of the texts, or the reason why they could not be computed. */
+/** The vectors of the texts, or the reason why recalld could not compute the vectors. */
 type EmbeddedTexts =
   | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Rejects only with the reason of `signal`. */
+/** Rejects only if `signal` aborts, with `signal.reason`. */
 export async function embedTexts(
   embedder: Embedder | null,
   texts: readonly string[],

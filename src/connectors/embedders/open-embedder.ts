@@ -6,8 +6,8 @@ import type { Embedder, EmbedderConfig } from './embedder.ts';
 
 /**
  * Creates an embedder. A failure has the code of a connection error, or one of these codes for an invalid response:
- * `wrong_count`, `missing_index`, `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch`, and
- * `zero_vector` (because a zero vector has no neighbors). The latency is summed over the batches.
+ * `wrong_count`, `missing_index`, `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch` or
+ * `zero_vector`. A zero vector is invalid because it has no neighbors. The latency is the total over all batches.
  *
  * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */
@@ -62,13 +62,14 @@ class BrokenResponse extends Error {
 }
 
 /**
- * Returns what differs between the APIs of embedders. `dimensions` is the required vector length; null for any length.
- * `read` returns the vectors of one response, in the order of the texts, or throws BrokenResponse.
+ * Returns the parts of the protocol that differ between embedding APIs. `dimensions` is the required vector length, or
+ * null if any length is accepted. `read` returns the vectors of one response, in the order of the texts, or throws
+ * BrokenResponse.
  */
 function protocolOf(config: EmbedderConfig) {
   switch (config.kind) {
-    // OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama, and gateways with an OpenAI-compatible API. Vectors are
-    // sorted by their `index` field. Azure's `api-version` is a parameter of the base address.
+    // OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama, and gateways with an OpenAI-compatible API. recalld sorts
+    // the vectors by their `index` field. Azure's `api-version` is a parameter of the base address.
     case 'openai': {
       const { model, dimensions } = config;
       const optional = dimensions === undefined ? {} : { dimensions };
@@ -135,7 +136,7 @@ function readRows(json: unknown): readonly Float32Array[] {
 function readVector(value: unknown): Float32Array | null {
   if (typeof value === 'string') return decodeBase64(value);
   if (!Array.isArray(value) || value.length === 0) return null;
-  // A number with more than 53 bits arrives as a string (see parseExactJson). Anything else that is not a number
+  // A number with more than 53 bits arrives as a string (see parseExactJson). Any other value that is not a number
   // becomes NaN.
   return Float32Array.from(value as unknown[], (item) => {
     const isNumeric = typeof item === 'number' || (typeof item === 'string' && /^-?\d+$/.test(item));
@@ -164,7 +165,7 @@ function checkVectors(vectors: readonly Float32Array[], count: number): void {
       );
     }
     if (vector.every((value) => value === 0)) {
-      throw new BrokenResponse('zero_vector', `returned the zero vector for text ${index}; it has no direction`);
+      throw new BrokenResponse('zero_vector', `returned a zero vector, which has no direction, for text ${index}`);
     }
   }
 }

@@ -33,7 +33,7 @@ export const llmSchema = z
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;
 
-/** Ways to request the response format; not every service supports the stricter `json_schema`. */
+/** Response formats that recalld requests. Not every service supports `json_schema`, which is stricter. */
 type ResponseForm = 'json_schema' | 'json_object';
 
 /** HTTP statuses with which services reject an unsupported `response_format`. */
@@ -42,12 +42,12 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
 /**
  * OpenAI-compatible chat models: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
  *
- * Sends `POST {base}/chat/completions` with a strict JSON schema. The default temperature is 1, because generated
- * queries should vary. If a service rejects the schema, this call and all later calls ask only for a JSON object,
- * without a schema.
+ * Sends `POST {base}/chat/completions` with a strict JSON schema. If a service rejects the schema, this call and all
+ * later calls request a JSON object without a schema. The default temperature is 1, because generated queries should
+ * vary.
  *
  * @throws RecalldError config_invalid if the config has no chat model, or if the model's address, headers or TLS files
- * are invalid
+ *   are invalid
  */
 export function createChatModel(config: LlmConfig | undefined): ChatModel {
   if (config === undefined) {
@@ -158,6 +158,6 @@ export interface ChatModel {
   readonly model: string;
   /** Closes connections; absent if there are none. */
   close?(): void;
-  /** Rejects only with the reason of `signal`. */
+  /** Rejects only if `signal` aborts, with `signal.reason`. */
   answer(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;
 }

@@ -72,16 +72,17 @@ export function createReranker(config: RerankerConfig, configField: string): Rer
 }
 
 /**
- * Returns what differs between the APIs of rerankers. `batchSize` is the maximum number of texts per call. `scoreKey` is
- * the key of the score in a result; the position of the text is always under the key `index`.
+ * Returns the parts of the protocol that differ between reranker APIs. `batchSize` is the maximum number of texts per
+ * call. `scoreKey` is the key of the score in a result. In every API, the key `index` contains the position of the
+ * text.
  */
 function protocolOf(config: RerankerConfig) {
   switch (config.kind) {
     // The reranker in Hugging Face Text Embeddings Inference returns `[{index, score}]`.
     case 'tei':
       return {
-        // The service's default limit, which the option `--max-client-batch-size` can change. A cross-encoder scores
-        // each pair independently.
+        // The service's default limit, which its option `--max-client-batch-size` can change. Splitting the texts into
+        // batches does not change their scores, because a cross-encoder scores each pair independently.
         batchSize: 32,
         bodyOf: (query: string, texts: readonly string[]) => ({ query, texts, truncate: true }),
         resultsIn: (json: unknown) => json,

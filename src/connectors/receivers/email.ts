@@ -81,7 +81,7 @@ interface SmtpError extends Error {
   readonly responseCode?: number;
 }
 
-/** Describes an SMTP error. Omits the server's reply, which may quote addresses. */
+/** Describes an SMTP error, but omits the text of the server's reply, which may quote addresses. */
 function problemIn({ code, responseCode, message }: SmtpError, host: string, field: string): string {
   const server = `The SMTP server (${host})`;
   const reply = responseCode === undefined ? '' : ` with code ${responseCode}`;

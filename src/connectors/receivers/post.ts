@@ -4,7 +4,7 @@ import { parseBoundedJson } from '../../core/text/json.ts';
 import { createExchange, type ExchangeResult, proxyFor } from '../../platform/outbound/exchange.ts';
 import { type CommonConfig, type Receiver, receiverId } from './receiver.ts';
 
-/** Properties that differ between products. */
+/** Properties in which the products differ. */
 interface Product {
   /** Name of the product, such as `Slack`. Error messages add the host of the URL: `Slack (hooks.slack.com)`. */
   readonly name: string;
@@ -25,7 +25,7 @@ export function createPostReceiver(
   { name, takesUpdates = false, headers = {}, key = '', bodyOf }: Product,
 ): Receiver {
   const url = new URL(address);
-  // Shows only the host, because the path of a webhook address is often a secret.
+  // Messages show only the host, because the path of a webhook URL is often a secret.
   const label = `${name} (${url.host})`;
   const exchange = createExchange(
     {

@@ -17,8 +17,8 @@ export interface Receiver {
   /** True if messages contain the chart as an attachment; false if they contain only a link to the chart. */
   readonly attachesChart: boolean;
   /**
-   * Makes one attempt to deliver a message. Returns the reason for a failure, in a sentence without secrets; null if
-   * the message arrived.
+   * Makes one attempt to deliver a message. Returns null if the message arrived; otherwise, returns one sentence that
+   * states why delivery failed and contains no secrets.
    */
   send(message: Message, signal: AbortSignal): Promise<string | null>;
   close(): void;
@@ -56,7 +56,7 @@ export function titleOf({ event, severity, closedBecause, summary }: Message): s
   return `${event === 'closed' ? end : event === 'updated' ? `${start}, cause found` : start}: ${summary}`;
 }
 
-/** Returns the pages that a message links to. */
+/** Returns the links in a message. */
 export function linksOf({
   link,
   runbook,

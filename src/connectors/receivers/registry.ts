@@ -1,6 +1,4 @@
-/**
- * The section `notify` of the config, and the receivers that it describes. To add a product, add one line to each list.
- */
+/** The config section `notify`, and the receivers that it describes. To add a product, add one line to each list. */
 import { z } from 'zod';
 import { createEmail, emailSchema } from './email.ts';
 import { pagerdutyBody, pagerdutySchema } from './pagerduty.ts';

@@ -18,8 +18,8 @@ const MAX_SECTION = 3000;
 
 /**
  * Slack shows the blocks in the channel and the text in notifications; services without support for blocks show only
- * the text. The chart is a link and not an image. Slack refuses a message with an image that it cannot fetch, and the
- * console may be reachable only from an internal network.
+ * the text. The message links to the chart instead of embedding the image, because Slack rejects a message whose image
+ * it cannot fetch, and the console may be reachable only from an internal network.
  */
 export function slackBody(message: Message): object {
   const { lines, diagnosis } = message;

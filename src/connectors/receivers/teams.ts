@@ -12,8 +12,8 @@ export const teamsSchema = z
   .describe('A Microsoft Teams channel.');
 
 /**
- * Teams refuses messages larger than 28 kB. If no text exceeds these lengths, a message stays below 28 kB in every
- * writing system.
+ * Maximum lengths of a text and of the title. With these limits, a message is smaller than 28 kB in every writing
+ * system; Teams rejects larger messages.
  */
 const MAX_TEXT = 3000;
 const MAX_TITLE = 300;

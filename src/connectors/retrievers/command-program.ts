@@ -48,8 +48,8 @@ export type Program = ReturnType<typeof startProgram>;
 
 const GRACE_MS = 2000;
 /**
- * Maximum time to read the pipes of a program that has exited. A process that left the program's group may still hold
- * the pipes open.
+ * Maximum time to read the pipes of a program after it has exited. A child process that left the program's process
+ * group may keep the pipes open.
  */
 const DRAIN_MS = 1000;
 
@@ -66,7 +66,7 @@ export function startProgram(
     onLine(line: string): void;
     /** Called when a line exceeds the limit; nothing more is read. */
     onTooLong(): void;
-    /** Called when the program first writes to its standard error; the content is not read. */
+    /** Called when the program first writes to its standard error, without the content. */
     onComplaint(): void;
     /** Called once, after the last line. `reason` completes "the command ...". */
     onEnd(end: { readonly code: string; readonly reason: string }): void;
@@ -88,7 +88,7 @@ export function startProgram(
       const timer = setTimeout(() => closePipes(child), DRAIN_MS);
       child.on('close', () => clearTimeout(timer));
     });
-    // Unlike `exit`, `close` is emitted after the last line, and even if no process was created.
+    // Unlike `exit`, the event `close` occurs after the last line, and occurs even if no process was created.
     child.on('close', (code, signal) => {
       hasEnded = true;
       resolve();

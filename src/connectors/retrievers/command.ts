@@ -51,8 +51,8 @@ function readAnswerLine(line: string): AnswerLine {
 }
 
 /**
- * Reads the result of one query. Document texts are read only if they were requested, and an error message never
- * contains the query. If a document has no id, the result is the error `missing_id`, as with other retrievers.
+ * Reads the result of one query. Reads document texts only if they were requested. An error message never contains the
+ * query. If a document has no id, the result is the error `missing_id`, as with other retrievers.
  */
 function readOutcome(
   fields: Fields,
@@ -90,8 +90,8 @@ function readOutcome(
 const MAX_MESSAGE = 300;
 
 /**
- * Returns the program's message in a form that can be shown: short, on one line, and without the query. A message that
- * repeats the query is replaced by a fixed text.
+ * Returns the program's message in a form that is safe to show: short, on one line, and without the query. Replaces a
+ * message that repeats the query with a fixed text.
  */
 function shownMessage(message: string, queryText: string): string {
   const query = queryText.trim().toLowerCase();
@@ -132,15 +132,15 @@ interface Session {
 
 /**
  * Starts the program with the first query and keeps it running. The program receives queries concurrently and may
- * respond in any order. recalld restarts the program after a back-off in three cases: it exits, it violates the
- * protocol (its responses can then no longer be matched to queries), or it hangs. A program counts as hung after three
- * consecutive timeouts without any output, or after one timeout if it has not responded to any query yet.
+ * respond in any order. recalld restarts the program after a back-off if the program exits, hangs or violates the
+ * protocol. After a protocol violation, recalld can no longer match the responses to queries. A program counts as hung
+ * after three consecutive timeouts without any output, or after one timeout if it has not responded to any query yet.
  *
- * If the process does not start, exits, hangs or is closed, the error code is `command_not_started`, `command_exited`,
- * `command_hung` or `command_closed`. If a line that the program writes is invalid, the error code is `not_json`,
- * `too_deep`, `line_too_long`, `unknown_id`, `no_result_list` or `missing_id`. The program can also report its own
- * codes; an invalid code becomes `command_error`. The standard error of the program is read and discarded, because it
- * may contain query texts.
+ * The error code is `command_not_started` if the process does not start, `command_exited` if it exits, `command_hung`
+ * if it hangs, and `command_closed` if the retriever is closed. If the program writes an invalid line, the error code
+ * is `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list` or `missing_id`. The program can also
+ * report its own codes; an invalid code becomes `command_error`. recalld reads and discards the program's standard
+ * error, because it may contain query texts.
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,

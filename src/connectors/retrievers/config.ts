@@ -190,8 +190,8 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
 }
 
 /**
- * A reranker needs the texts of its candidates. Returns the path of the config field that must be set for `stage` to
- * return these texts; null if `stage` already returns them.
+ * Returns the path of the config field that must be set before `stage` returns the document texts that a reranker
+ * needs; null if `stage` already returns the texts.
  */
 export function textFieldMissingIn(stage: RetrieverConfig, store: VectorStoreConfig | undefined) {
   switch (stage.kind) {

@@ -23,12 +23,12 @@ export interface FoundRequest extends Attempt {
 
 export type RequestSearch =
   | { readonly kind: 'found'; readonly request: FoundRequest }
-  /** Reason why the most informative attempt failed. */
+  /** The most informative failure, and its reason. */
   | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
 
 /**
- * Reasons why a service returned no list of results, most informative last. If attempts failed for different reasons,
- * the reason that comes last in this list is reported.
+ * Reasons why a service returned no list of results, from the least to the most informative. If attempts failed for
+ * different reasons, recalld reports the most informative one.
  */
 const searchProblems = [
   'missing',
@@ -44,7 +44,7 @@ const searchProblems = [
 
 type SearchProblem = (typeof searchProblems)[number];
 
-/** Problems that no other form of the request can solve. */
+/** Problems that occur with every form of the request, so further attempts are pointless. */
 const final: ReadonlySet<SearchProblem> = new Set(['redirect', 'timeout', 'limited', 'unauthorized', 'unreachable']);
 
 const textKeys = ['query', 'question', 'q', 'text', 'input', 'prompt', 'search'];
@@ -241,8 +241,8 @@ const scoreNames = [
 ];
 const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'passage', 'chunk', 'snippet', 'document'];
 /**
- * Keys of a result whose value may be an object that contains the id, the score or the text. The empty key stands for
- * the result itself.
+ * Keys under which a result may contain an object with the id, the score or the text. The empty key stands for the
+ * result itself.
  */
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 

@@ -8,10 +8,7 @@ import { compileResults } from './results.ts';
 import type { Retriever, RetrieverRequest } from './retriever.ts';
 import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
 
-/**
- * Headers that the HTTP client sets from the request and its connection. A wrong value would break the request or the
- * connection.
- */
+/** Headers that the HTTP client itself sets. A configured value would break the request or the connection. */
 const reservedNames = new Set([
   'connection',
   'content-length',
@@ -72,7 +69,7 @@ const defaultBody = { query: '{{text}}', k: '{{k}}' };
  * placeholders.
  *
  * Retries a request after a failed connection and after status 429 or 5xx. The back-off before a retry has full jitter
- * and respects Retry-After. Does not retry after a timeout, so that a hung service delays each query by a single
+ * and respects Retry-After. Does not retry after a timeout, so a hung service delays each query by at most one
  * `timeout_ms`. Does not retry a request if a retry would return the same response. Error codes are `http_<status>`,
  * `http_redirect`, `connection_refused`, `connection_reset`, `connection_failed`, `host_unreachable`, `dns_not_found`,
  * `dns_failed`, `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`, `cut_off`, `no_result_list`,
@@ -176,8 +173,8 @@ export function compileAddress(url: string, configField = 'retriever') {
       const rendered = new URL(renderText(parts, request, encodeComponent));
       return pathDepth(rendered) === depth ? rendered.href : null;
     },
-    // The message contains the path of the redirect target only if it is the configured path; any other path could
-    // repeat the query.
+    // The message contains the path of the redirect target only if that path is the configured path. Any other path
+    // could repeat the query.
     describeRedirect(location: string): string {
       if (!URL.canParse(location, sample.href)) return 'the final address';
       const target = new URL(location, sample.href);
@@ -212,7 +209,7 @@ function invalid(configField: string, problem: string): RecalldError {
   return new RecalldError('config_invalid', `${configField}.url: the URL ${problem}.`);
 }
 
-/** An encoded value contains no slash, so the number of segments changes only if `.` or `..` was resolved. */
+/** An encoded value contains no slash, so the number of segments changes only if a `.` or `..` segment was resolved. */
 function pathDepth(url: URL): number {
   return url.pathname.split('/').length;
 }

@@ -31,8 +31,8 @@ type Expression = ReturnType<typeof compile>;
  * 10,000. The evaluation later truncates the list and collapses duplicates.
  *
  * - readId defines valid ids; without an id expression, ids are derived from the texts.
- * - One result without an id turns the whole response into the error `missing_id`. Dropping that result would move
- *   later results up, and the score would overstate the quality that users got.
+ * - If any result has no id, the whole response becomes the error `missing_id`. Dropping the result would move later
+ *   results up, and the score would overstate the quality of the results that users got.
  * - A score is a finite number, or a string that contains one; anything else is null.
  * - A text is a string; anything else is null. Texts are read only if needed.
  *
@@ -168,8 +168,8 @@ function calledFunctions(node: unknown): readonly string[] {
 }
 
 /**
- * Evaluates an expression on a parsed JSON value. Returns null if the expression cannot be applied to the value; for
- * example, text cannot be summed.
+ * Evaluates an expression on a parsed JSON value. Returns null if the expression does not apply to the value, such as a
+ * sum over text.
  */
 export function evaluate(expression: Expression, value: JSONValue): JSONValue {
   try {
@@ -202,8 +202,8 @@ function describeNonJson({ text, contentType }: AnswerBody): string {
 }
 
 /**
- * Describes the shape of a JSON value, never its content. Shows the keys that look like names and do not equal the
- * query, because keys reveal which expression is wrong.
+ * Describes the shape of a JSON value, never its content. Includes keys, because they reveal which expression is wrong,
+ * but only keys that look like names and differ from the query.
  */
 function describeShape(value: unknown, namesKeys: boolean, queryText = ''): string {
   if (value === null || value === undefined) return 'null';

@@ -26,8 +26,8 @@ export interface RetrieverRequest {
 }
 
 /**
- * Maximum number of results that are read from a response if k results were requested. This maximum is larger than k,
- * because several chunks may belong to one document. A longer response is truncated as early as possible, because each
+ * Maximum number of results to read from a response to a request for k results. The maximum is larger than k, because
+ * several chunks may belong to one document. recalld truncates a longer response as early as possible, because each
  * result costs time and memory at every step.
  */
 export function keptDepth(k: number): number {
@@ -56,9 +56,9 @@ export interface RetrieverStage {
 }
 
 /**
- * Result of one call to a retriever. A failure is returned and never thrown, because a golden run must count it. `code`
- * is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...). `message` gives the
- * operator more details and never contains a secret.
+ * Result of one call to a retriever. A failure is returned and never thrown, because a golden run must count the
+ * failure. `code` is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...). `message`
+ * gives the operator more details and never contains a secret.
  */
 export type RetrieverAnswer = (Reading | { readonly kind: 'timeout'; readonly message: string }) & {
   readonly latencyMs: number;
@@ -88,9 +88,9 @@ export interface Retriever {
 }
 
 /**
- * Runs the stages with a signal that also aborts after `timeoutMs`. The timeout is reported for the whole retriever,
- * not as a failure of the running stage. If `signal` aborts, rejects with `signal.reason`. Leaves no timer and no
- * listener behind.
+ * Runs the stages with a signal that also aborts after `timeoutMs`. Reports a timeout of the whole retriever, not a
+ * failure of the running stage. If `signal` aborts, rejects with `signal.reason`. Always removes its timer and its
+ * listener.
  */
 export async function withinDeadline(
   timeoutMs: number,

@@ -38,7 +38,7 @@ const MAX_CANDIDATES = 10_000;
  * results, or k results if k is larger. recalld combines the results itself, because the engines support rank fusion
  * only in some versions and licenses.
  *
- * Failures keep the codes from the embedder and the engine; for other codes, see readHits.
+ * Failures have the codes of the embedder and the engine; `readHits` lists the other codes.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder
  */

@@ -10,7 +10,7 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 /** Returns the value of one placeholder for a request; null if the query has no such tag. */
 type Placeholder = (request: RetrieverRequest) => string | number | null;
 
-/** A template split into its literal text and its placeholders, in order. */
+/** A literal text or a placeholder in a template. */
 type TemplatePart = string | Placeholder;
 
 /**
@@ -89,7 +89,7 @@ function compileString(value: string, field: string): (request: RetrieverRequest
   return (request) => renderText(parts, request, (text) => text);
 }
 
-// After Array.isArray has returned false, TypeScript does not exclude readonly arrays from the type of the value.
+// If Array.isArray returns false, TypeScript does not exclude readonly arrays from the type of the value.
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

@@ -4,8 +4,8 @@ import { failureOf, missingPart, type Retriever, type RetrieverParts, withinDead
 import { compileFilter } from './template.ts';
 
 /**
- * Embeds the text and returns the k nearest documents, with cosine similarity as the score. A failure keeps its code
- * from the embedder or the store. If the store lacks a required feature, the code is `unsupported`, and the message
+ * Embeds the text and returns the k nearest documents, with cosine similarity as the score. A failure has the code that
+ * the embedder or the store returned. If the store lacks a required feature, the code is `unsupported`, and the message
  * states the reason. A result with fewer than k documents is valid.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder in the filter

@@ -81,8 +81,8 @@ type Where = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a condition that matches records in which every field of the filter has the required value. In Chroma, a
- * string never equals a number. A value that looks like a number or a boolean is therefore searched for in two forms:
- * as a string, and as that number or boolean. Returns no condition for an empty filter.
+ * string never equals a number. The condition therefore matches a value that looks like a number or a boolean in two
+ * forms: as a string, and as that number or boolean. Returns no condition for an empty filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {
@@ -137,7 +137,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
   const collections = `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
   const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
   const metadata = idKey === undefined ? [] : ['metadatas'];
-  /** Maximum number of records per request; reduced when the server rejects a request as too large. */
+  /** Maximum number of records per request, reduced when the server rejects a request as too large. */
   let maxPerRequest = IDS_PER_REQUEST;
 
   const shapes = rememberShape(calls.service, async (attempt) => {
@@ -151,8 +151,8 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
   });
 
   /**
-   * A collection that was recreated under the same name has a different id, so a collection that is not found is looked
-   * up again once.
+   * Sends a request to the collection. If the collection is not found, looks up its id and retries once, because a
+   * recreated collection has the same name but a different id.
    */
   const ask = async (path: string, purpose: string, body: unknown, attempt: Attempt): Promise<unknown> => {
     const method = body === undefined ? 'GET' : 'POST';
@@ -166,7 +166,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     }
   };
 
-  /** Returns null if the page was larger than the server allows; the next request is smaller. */
+  /** Reads a page. Returns null if the page was larger than the server allows; the next page is then smaller. */
   const tryPage = async (page: Page, purpose: string, attempt: Attempt): Promise<readonly Stored[] | null> => {
     try {
       const records = readRecords(await ask('get', purpose, page, attempt), config);

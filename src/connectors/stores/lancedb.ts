@@ -2,7 +2,7 @@
  * LanceDB, which runs in the recalld process and reads a folder or a bucket in an object store.
  *
  * The package is not a dependency of recalld, because its library takes about 150 MB. LanceDB users install the package
- * next to recalld, which loads it on the first call. Source: the types of `@lancedb/lancedb` 0.30.
+ * next to recalld, and recalld loads the package on the first call. Source: the types of `@lancedb/lancedb` 0.30.
  */
 import type { connect, Table } from '@lancedb/lancedb';
 import { codeOf } from '../../core/errors.ts';
@@ -41,7 +41,7 @@ const PACKAGE = '@lancedb/lancedb';
 
 /**
  * Creates the store. Nothing is opened before the first call. To sample, the store chooses random row positions with
- * the seed and reads only those rows. A read includes every commit that was made before it.
+ * the seed and reads only those rows. Every read reflects all earlier commits.
  *
  * @param load loads the package
  */
@@ -53,7 +53,8 @@ export function createLanceDbStore(
   const { id: idColumn, embedding, content, version, timeout_ms: timeoutMs } = config;
 
   /**
-   * Ends a call that takes too long or is cancelled. LanceDB continues in the background, but its result is discarded.
+   * Ends a call that takes too long or is cancelled. LanceDB continues the call in the background, and recalld discards
+   * the result.
    */
   const bounded = async <Value>(
     { signal, stopwatch, patience }: Attempt,

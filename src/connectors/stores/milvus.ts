@@ -35,21 +35,19 @@ import { MAX_CHUNKS, type SampleRequest, type ScoredMetric } from './vector-stor
 const WINDOW = 16_383;
 const IDS_PER_CALL = 1000;
 const MAX_DRAWS = 5;
-/**
- * Maximum expected sample size per call. The margin below WINDOW ensures that a random sample, whose size varies, never
- * exceeds WINDOW.
- */
+/** Maximum expected sample size per call. The actual size varies, so a margin keeps it below WINDOW. */
 const MAX_DRAW = 14_000;
 
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * From a collection of up to 16,383 entities, the adapter reads all primary keys in one call and samples them with the
- * seed. A larger collection is sampled with RANDOM_SAMPLE (Milvus 2.6), which accepts no seed. The server samples the
- * same share of every segment, but at least one entity per segment. Entities in very small segments are therefore more
- * likely to be sampled than others. The adapter requests a quarter more entities than needed and uses a random subset
- * of the result. If the result is too small, the adapter requests another sample. The adapter then reads up to 1,000
- * sampled vectors per call. Reading by ranges of the primary key is impossible, because REST guarantees no order.
+ * If a collection has at most 16,383 entities, the adapter reads all primary keys in one call and samples them with the
+ * seed. From a larger collection, the adapter samples with RANDOM_SAMPLE (Milvus 2.6), which accepts no seed. The
+ * server samples the same share of every segment, but at least one entity per segment. Entities in very small segments
+ * are therefore more likely to be sampled than others. The adapter requests a quarter more entities than needed and
+ * uses a random subset of the result. If the result is too small, the adapter requests another sample. The adapter then
+ * reads up to 1,000 sampled vectors per call. Reading by ranges of the primary key is impossible, because REST
+ * guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

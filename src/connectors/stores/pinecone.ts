@@ -37,7 +37,7 @@ const MAX_PAGES = 10_000;
 /** Maximum number of ids per call; the ids are part of the request URL, whose length is limited. */
 const FETCHED_IDS = 100;
 const ADDRESS_LENGTH = 4000;
-/** Number of documents whose chunks are requested together, so that the chunks fit on one page. */
+/** Number of documents whose chunks are requested in one call; small enough for the chunks to fit on one page. */
 const DOCUMENTS_PER_CALL = 5;
 
 const metrics: Readonly<Record<string, ScoredMetric>> = {

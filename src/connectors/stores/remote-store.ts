@@ -36,7 +36,7 @@ export interface StoreShape extends ScoredMetric {
   readonly traits: StoreDescription['traits'];
 }
 
-/** `withVector` is true if hits must include their vectors, because the score is not a cosine. */
+/** `withVector` is true if the score is not a cosine; each hit must then include its vector. */
 type SearchRequest = NearestRequest & { readonly withVector: boolean };
 
 /** The operations of one product. Each operation sends requests and reads the responses. @throws Refused */
@@ -114,8 +114,8 @@ export function rememberShape<S extends StoreShape>(service: string, ask: (attem
   let remembered: S | undefined;
   const fresh = async (attempt: Attempt): Promise<S> => {
     remembered = undefined;
-    // Reading the shape is fast, so this call does not get the longer timeout of a scan. A store that hangs is
-    // therefore noticed sooner.
+    // Reading the shape is fast, so this call uses the normal timeout instead of the longer timeout of a scan. recalld
+    // therefore detects a hung store sooner.
     remembered = await ask({ ...attempt, patience: 1 });
     return remembered;
   };
@@ -157,7 +157,7 @@ function isAboutTheRequest(error: unknown): boolean {
   return /^(http_4(00|22)|collection_missing|request_refused)$/.test(failureCode(error) ?? '');
 }
 
-/** The search latency excludes the calls for the shape. */
+/** Returns the attempt with a separate stopwatch, so that the search latency excludes the calls that read the shape. */
 function aside(attempt: Attempt): Attempt {
   return { ...attempt, stopwatch: { latencyMs: 0 } };
 }

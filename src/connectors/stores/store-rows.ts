@@ -1,6 +1,6 @@
 /**
  * Requests rows from a vector store in batches of bounded size. Converts the rows into the neighbors, samples and
- * existing ids that the `VectorStore` port returns, and exceptions into the outcomes of the port.
+ * existing ids that the `VectorStore` port returns, and converts exceptions into the port's outcomes.
  */
 import { createReservoir } from '../../math/stats/random.ts';
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
@@ -106,7 +106,7 @@ export async function chooseKeys<Key, Place>(
 /**
  * Like chooseKeys, for a store that has `count` keys.
  *
- * @param limit maximum number of keys to read, and the middle of the sentence that refuses to read more
+ * @param limit `most`: maximum number of keys to read; `because`: middle part of the error message for a larger store
  * @throws Refused
  */
 export async function chooseCounted<Key, Place>(
@@ -145,7 +145,7 @@ export function toSample(entries: readonly Entry[], withContent: boolean, isSeed
   };
 }
 
-/** Reads the chunks of many documents in portions, until there are MAX_CHUNKS. @param read returns at most `limit` rows */
+/** Reads the chunks of many documents in portions, up to MAX_CHUNKS in total. `read` returns at most `limit` rows. */
 export async function chunksInPortions(
   ids: readonly string[],
   size: number,
@@ -166,7 +166,7 @@ export function toChunks(entries: readonly Entry[]): StoredChunk[] {
 /**
  * Finds which of many ids are in a store where several chunks may have the same id. Requests the ids in batches. If a
  * response reaches its limit, requests the remaining ids again, because the chunks of one document may have filled the
- * response. Each further call finds at least one more id, so the number of calls is bounded by the number of ids.
+ * response. Each further call finds at least one more id, so there are at most as many calls as ids.
  *
  * @param ask returns the ids found among `wanted`, one per chunk, at most `limit`
  */
@@ -192,7 +192,7 @@ export async function knownIds(
 
 type Refusal = { readonly kind: 'unsupported'; readonly reason: string } | Omit<FailedCall, 'latencyMs'>;
 
-/** Thrown to end a store method with an outcome other than `ok`. */
+/** Thrown inside a store method to make it return an outcome other than `ok`. */
 export class Refused extends Error {
   readonly refusal: Refusal;
 
@@ -237,8 +237,8 @@ export interface Attempt {
 export const SCAN_PATIENCE = 30;
 
 /**
- * Runs one store method. The outcome is `ok` with the return value of `work`, or the outcome in a thrown Refused. Any
- * other exception, such as the signal's reason or a bug, is rethrown.
+ * Runs one store method. Returns `ok` with the return value of `work`; if `work` throws Refused, returns the outcome
+ * that the exception contains. Rethrows any other exception, such as the signal's reason or a bug.
  */
 export async function outcomeOf<Value>(
   signal: AbortSignal,

@@ -56,10 +56,7 @@ export interface NearestOfEachRequest {
    * exact results.
    */
   readonly exact: boolean;
-  /**
-   * With `digest`, a store may return a short hash instead of each text, because the caller compares texts but does not
-   * read them.
-   */
+  /** With `digest`, a store may return a short hash instead of each text; the caller then only compares the hashes. */
   readonly withContent: boolean | 'digest';
 }
 
@@ -100,10 +97,7 @@ export interface SampledVectors {
 
 /** A page of document ids. */
 export interface ListedIds {
-  /**
-   * The ids are in arbitrary order. The id of a document with several chunks may occur again, on this page or a later
-   * one.
-   */
+  /** Ids in arbitrary order. If a document has several chunks, its id may occur again, on this page or a later one. */
   readonly ids: readonly string[];
   /** Position of the next page in the store's own format; null after the last page. */
   readonly next: string | null;

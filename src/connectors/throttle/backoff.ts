@@ -28,10 +28,10 @@ export function startBackoff(reference: number | null): Backoff {
 }
 
 /**
- * Adds one latency. After every 20 responses, compares the 95th percentile of their latencies with the usual value.
- * Above twice the usual value, the factor is halved, down to a quarter. At or below one and a half times the usual
- * value, the factor rises by an eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989).
- * Between one and a half times and twice the usual value, the factor does not change, to avoid oscillation.
+ * Adds one latency. After every 20 responses, compares the 95th percentile of their latencies with the usual value. If
+ * the percentile exceeds twice the usual value, the factor is halved, to at least 0.25. If the percentile is at most
+ * one and a half times the usual value, the factor rises by an eighth, to at most 1 (additive increase, multiplicative
+ * decrease: Chiu and Jain 1989). In between, the factor does not change, which avoids oscillation.
  */
 export function observeLatency({ factor, reference, recent }: Backoff, latencyMs: number): Backoff {
   const seen = [...recent, latencyMs];
@@ -67,8 +67,8 @@ export interface ShareClaim {
 
 /**
  * Divides the concurrency equally. If the division leaves a remainder, each of the first processes gets one more slot.
- * No share exceeds what the other processes leave unused. While a process still uses more than its new share, its
- * actual use is counted, so that the total never exceeds the concurrency limit.
+ * No share exceeds the concurrency that the other processes leave unused. While a process still uses more than its new
+ * share, its actual use is counted, so that the total never exceeds the concurrency limit.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;

@@ -65,8 +65,8 @@ export function createThrottleLimits(pool: Pool) {
      */
     async reserve(pipeline: string, slots: number, perSecond: number): Promise<number> {
       const { rows } = await pool.query<{ wait_ms: number }>(
-        // A server crash may lose the latest reservations. Their slots have passed by the time the server is running
-        // again, so the insert need not wait for the disk.
+        // The insert does not wait for the disk. A server crash may lose the latest reservations, but their slots will
+        // have passed by the time the server is running again.
         `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
          insert into retriever_rates as p (pipeline, next_slot)
          select $1::text, clock_timestamp() + make_interval(secs => $2::double precision) from hasty

@@ -2,14 +2,14 @@
 import type { Context } from '../../core/context.ts';
 
 /**
- * Maximum period that a reservation of several slots covers. Several slots are reserved at once, so that the time for a
- * reservation does not limit the rate.
+ * Maximum period that one reservation covers. A reservation covers several slots, so that the duration of a reservation
+ * does not limit the rate.
  */
 const RESERVED_SECONDS = 0.25;
 
 /**
- * If the time between slots is less than CLOSE_MS, a slot is still used up to MAX_LATE_MS after its time. A timer
- * cannot separate such slots, and rescheduling each slot would cost more.
+ * If the time between slots is less than CLOSE_MS, a slot remains usable for MAX_LATE_MS after its time, because timers
+ * are too coarse to separate such slots.
  */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;

@@ -60,7 +60,7 @@ export async function openThrottle(
   const beating = beat().catch(() => undefined);
 
   return {
-    /** Waits until one more query may be sent. Rejects with the reason of `signal`. */
+    /** Waits until one more query may be sent. Rejects with `signal.reason` if `signal` aborts. */
     async enter(signal: AbortSignal): Promise<void> {
       while (inFlight >= mostInFlight()) {
         signal.throwIfAborted();
@@ -75,7 +75,9 @@ export async function openThrottle(
         throw error;
       }
     },
-    /** Reports that an admitted query has ended. The latency is null if the query failed without a meaningful latency. */
+    /**
+     * Reports that an admitted query has ended. If the query failed without a meaningful latency, `latencyMs` is null.
+     */
     leave(latencyMs: number | null, hasFailed: boolean): void {
       inFlight -= 1;
       failures = hasFailed ? failures + 1 : 0;

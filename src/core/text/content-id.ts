@@ -20,7 +20,7 @@ export function contentId(text: string): string | null {
 const PLACEHOLDER = 'unidentified:';
 
 /**
- * Returns an id for a result of which only the zero-based rank is known. The id is unique to the response and never
+ * Returns an id for a result that is known only by its zero-based rank. The id is unique to the response and never
  * judged.
  */
 export function placeholderId(queryId: string, rank: number): string {

@@ -8,8 +8,8 @@ const RUN_WORDS = 5;
 const MAX_COMPARED = 200_000;
 
 /**
- * Measures the total size of several texts, and the share of repeated text. Repeated text is found by comparing the
- * 53-bit hashes of all sequences of five words (Broder 1997); a text with fewer than five words is one sequence. Words
+ * Measures the total size of several texts, and the share of repeated text. Finds repeated text by comparing the 53-bit
+ * hashes of all sequences of five words (Broder 1997). A text with fewer than five words counts as one sequence. Words
  * consist of letters, marks and digits, and are compared case-insensitively; in scripts without spaces, each letter is
  * a word.
  *

@@ -26,7 +26,7 @@ const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/;
 
 export function parsePattern(pattern: string): DocumentPattern {
   const isPrefix = pattern.endsWith('*');
-  // Because the expression has a group, `split` returns literals and keys alternately.
+  // `split` returns literals and keys alternately, because the expression has a capturing group.
   const parts = (isPrefix ? pattern.slice(0, -1) : pattern).split(placeholder);
   return {
     literals: parts.filter((_, index) => index % 2 === 0),

@@ -1,4 +1,4 @@
-/** Recognizes, by its first bytes, a binary file that was supplied in place of a text file. */
+/** Recognizes a binary file by its first bytes if a text file was expected. */
 
 const UTF_16 = 'is UTF-16; save the file as UTF-8';
 
@@ -24,8 +24,8 @@ const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 export const SIGNATURE_BYTES = 64;
 
 /**
- * Examines the first bytes of a file. Returns a phrase that follows the file name in an error message and states what
- * is wrong and how to fix it; null for UTF-8 text. UTF-16 without a byte order mark has a NUL in every other byte.
+ * Examines the first bytes of a file. Returns null for UTF-8 text, and otherwise a phrase that follows the file name in
+ * an error message: what is wrong, and how to fix it. UTF-16 without a byte order mark has a NUL in every other byte.
  */
 export function signatureProblem(first: Uint8Array): string | null {
   const begin = Buffer.from(first.subarray(0, SIGNATURE_BYTES)).toString('latin1');

@@ -1,5 +1,5 @@
 /**
- * Parses untrusted JSON with bounded cost. JSON.parse uses about 300 bytes per open level, so four megabytes of `[`
+ * Parses untrusted JSON with bounded cost. JSON.parse uses about 300 bytes per nesting level, so four megabytes of `[`
  * take more than a gigabyte and block the thread for seconds.
  */
 
@@ -70,7 +70,7 @@ function quoteLongIntegers(json: string): string {
   return quoted + json.slice(copied);
 }
 
-/** Marks the digits of a long integer until their quotes are removed. No text in recalld contains the mark. */
+/** Prefix that marks the digits of a long integer until their quotes are removed. No text in recalld contains it. */
 const LONG_INTEGER = '\u{f8ff}long:';
 
 /**
@@ -89,13 +89,13 @@ export function formatExactJson(value: unknown): string {
 
 interface JsonLimits {
   readonly depth: number;
-  /** Maximum number of arrays and objects in the text. Each array and object uses memory, however short its text is. */
+  /** Maximum number of arrays and objects in the text. Even an empty array or object uses memory. */
   readonly containers: number;
 }
 
 /**
- * Default limits, above the largest valid input: no format that recalld or a supported service uses has more than ten
- * levels, and a full batch contains a million results, each of which is an object.
+ * Default limits. The largest valid input stays below them: no format that recalld or a supported service uses has more
+ * than ten levels, and a full batch contains a million results, each one an object.
  */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 
@@ -144,7 +144,7 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
-/** Returns true if a text has few opening brackets, which is the usual case; such a text needs no exact count. */
+/** Returns true if a text has so few opening brackets that it needs no exact count. Most texts do. */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
   for (const mark of ['{', '[']) {

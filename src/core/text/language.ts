@@ -6,8 +6,8 @@ import { francAll } from 'franc-min';
 const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
 /**
- * If the second-best language scores more than this share of the best score, the result is null. Names, code, and texts
- * that mix languages often have two scores that are this close.
+ * If the second-best language scores more than this share of the best score, the language counts as unknown. Such close
+ * scores are common for names, code, and texts that mix languages.
  */
 const ALMOST_AS_WELL = 0.9;
 
@@ -15,8 +15,8 @@ const ALMOST_AS_WELL = 0.9;
 const CANDIDATE = 0.8;
 
 /**
- * Maximum number of texts in the language cache. The cache is useful because every run and every diagnosis detects the
- * languages of the same golden queries, at about 0.3 ms per query.
+ * Maximum number of texts in the language cache. Every run and every diagnosis detects the languages of the same golden
+ * queries, and each detection takes about 0.3 ms.
  */
 const MAX_KNOWN = 5000;
 /** The cache is keyed by a digest of the text, so that no text stays in memory. */

@@ -23,8 +23,8 @@ export type Document<T> = T extends Date
       : T;
 
 /**
- * Returns a value as a JSON document: names in snake case, dates in ISO 8601. All keys are converted, so a key may be
- * data only if it is already in snake case.
+ * Returns a value as a JSON document: names in snake case, dates in ISO 8601. Converts all keys, so a key that is data
+ * must already be in snake case.
  */
 export function toDocument<T>(value: T): Document<T> {
   return documentOf(value) as Document<T>;

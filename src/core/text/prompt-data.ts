@@ -3,7 +3,7 @@ import { jsonEscapes } from './visible-text.ts';
 
 /**
  * Characters that a model could read as markup: tags and control marks of chat templates, and invisible characters. In
- * a JSON string, the escape of such a character has the same meaning as the character.
+ * a JSON string, the escape of a character has the same meaning as the character itself.
  */
 const escaped = /[<>\u2028\u2029]|\p{Cf}|\[(?=\/?(?:INST|SYS))/giu;
 

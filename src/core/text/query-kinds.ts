@@ -42,8 +42,8 @@ const traits = [
 ] as const;
 
 /**
- * Groups texts by script, language, length and traits; a text can be in several groups. Each length that occurs splits
- * the texts into two groups, because a retriever may truncate queries at any length.
+ * Groups texts by script, language, length and traits; a text can be in several groups. Each length splits the texts
+ * into shorter and longer ones, because a retriever may truncate queries at any length.
  */
 export function queryKinds(texts: readonly string[]): QueryKind[] {
   const lengths = texts.map(wordsIn);

@@ -33,8 +33,8 @@ export function quoted(value: string): string {
 
 /**
  * Parses the JSON value on a line. If a double cannot represent an integer exactly, converts the integer to a string of
- * digits. Refuses duplicate keys and a key named `__proto__`, because a JavaScript object would silently lose them, and
- * a lost value may be an id.
+ * digits. Rejects duplicate keys and a key named `__proto__`, because a JavaScript object would silently drop their
+ * values, which may be ids.
  * @throws RecalldError `file_malformed` if the line is not JSON
  */
 export function parseJson(line: SourceLine): unknown {

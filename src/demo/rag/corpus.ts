@@ -93,7 +93,7 @@ const NEIGHBORS = 8;
 
 /**
  * An embedder with precomputed vectors. For a text without a precomputed vector, such as a query that a user typed, the
- * embedder averages the vectors of the eight known texts whose words are most similar, each weighted by the square of
+ * embedder averages the vectors of the eight known texts with the most similar words, each weighted by the square of
  * its word similarity. The result is the zero vector if no known text shares a word with the query.
  *
  * @param texts all texts for which `vectors` has a vector

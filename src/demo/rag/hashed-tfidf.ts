@@ -86,7 +86,7 @@ export function hashedTfidfEmbedder(
 
   return {
     dimensions,
-    /** Returns a unit vector, or the zero vector for a text without content words. */
+    /** Returns a unit vector; for a text without content words, returns the zero vector. */
     embed(text: string): Float32Array {
       const vector = new Float64Array(dimensions);
       for (const [feature, { count, weight }] of countFeatures(text)) {

@@ -1,6 +1,6 @@
 /**
- * Entry point of the RAG service's process. When the parent ends, the IPC channel closes and this process exits, so it
- * never outlives the parent.
+ * Entry point of the RAG service's process. The process never outlives its parent: when the parent ends, the IPC
+ * channel closes, and this process exits.
  */
 import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';
@@ -24,7 +24,7 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-// If the parent was killed, writing to its pipe fails, which is not an error of this process.
+// If the parent was killed, writing to its pipe fails. Such a failure is not an error of this process.
 process.stderr.on('error', () => undefined);
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
 // The parent may have ended while the modules were loading, before the listeners were added.

@@ -108,7 +108,7 @@ function createRagServer(
   const server = Fastify({ logger: false });
 
   /**
-   * Cached results, keyed by the condition that determines the stored documents and the embedder. The cache saves time,
+   * Cached results, keyed by the condition that determines the stored documents and the embedder. Caching saves time,
    * because golden queries repeat and each search takes milliseconds.
    */
   const caches = new Map<string, Map<string, Promise<readonly FoundDocument[]>>>();
@@ -122,7 +122,7 @@ function createRagServer(
     if (own.size >= MAX_CACHED) own.clear();
     own.set(key, found);
     const forget = () => void own.delete(key);
-    // A search stays in the cache only if it succeeded and ended before the documents began to change.
+    // A result stays in the cache only if the search succeeded and ended before the documents began to change.
     found.then(() => cache !== own && forget(), forget);
     return found;
   };

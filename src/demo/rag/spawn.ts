@@ -35,7 +35,7 @@ export async function startDemoRagService(
   const { signal, onLog, startTimeoutMs = 90_000 } = options;
   signal?.throwIfAborted();
   const child = forkMain();
-  // Listens to `close`: unlike `exit`, it is emitted after the last line has been read, and also if no process was
+  // Unlike `exit`, the event `close` occurs after the last line has been read, and occurs even if no process was
   // created.
   const exited = new Promise<RagServiceExit>((resolve) => {
     child.once('close', (code, by) => resolve({ code, signal: by }));

@@ -13,8 +13,8 @@ const MAX_GRADE = 3;
 
 /**
  * Creates a judge that reads the question and the document from the last line of the prompt, and grades the document
- * with `knownGrade`; unknown texts get 0. Grading errors depend on a hash of both texts, so they are the same in every
- * run.
+ * with `knownGrade`. The grade of an unknown text is 0. Grading errors depend on a hash of both texts, so they are the
+ * same in every run.
  *
  * @param answers id of the document that answers each question, keyed by question id
  * @returns a function that responds to a prompt with a grade, in the format of a model's structured output

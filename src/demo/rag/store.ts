@@ -46,8 +46,8 @@ export async function startPglite(settings: string[] = []) {
     loadDataDir: await dataDir(),
     postgresqlconf: settings,
   });
-  // If a connection ends while the server is closing, this function is called on a closed database, and the error that
-  // it throws would end the process. pglite-socket 0.2.17 fixes this bug.
+  // Works around a bug that pglite-socket 0.2.17 fixes: if a connection ends while the server is closing, the socket
+  // calls this function on a closed database, and the resulting error would end the process.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
   // Versions of pglite-socket before 0.2.15 keep counting connections that were reset, so any limit would eventually be
@@ -67,7 +67,7 @@ export async function startPglite(settings: string[] = []) {
 
 /** @param options.onError called if an idle connection fails */
 export async function startChunkStore(options: { dimensions: number; onError: (error: Error) => void }) {
-  // The corpus needs about 1 MB, but PostgreSQL would immediately allocate the default of 128 MB.
+  // The corpus needs about 1 MB, but by default PostgreSQL would allocate 128 MB immediately.
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,

@@ -43,7 +43,7 @@ export function readComplaintsInTime(context: Context, name: string, days: numbe
   return readComplaints(context, pipeline, days, why, AbortSignal.timeout(TIMEOUT_MS));
 }
 
-/** Queries of the topic, each with the documents that users liked but that are missing from its results. */
+/** Returns queries of the topic, each with the liked documents that are missing from its results. */
 function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
   return shown
     .flatMap(({ text, tags, topK, documentIds }): MissedQuestion[] => {

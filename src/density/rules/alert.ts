@@ -42,7 +42,7 @@ export function alertPolicy(baseline: { readonly global: BaselineSpread }, level
 }
 
 // The density alert of one level as a state machine. A step maps a closed window and a state to an event and the next
-// state. A step reads no clock; its time is the end of the window. To freeze an alert, the caller omits its steps.
+// state. A step reads no clock; its time is the end of the window. To freeze an alert, the caller does not step it.
 
 /** State of the alert, stored as JSON. */
 export interface AlertState {
@@ -98,7 +98,7 @@ export interface AlertStep {
 }
 
 const SILENCE_MS = DAY_MS;
-/** Longest period over which a density is computed; each evaluation of the alert reads the windows of this period. */
+/** Longest period over which a density is computed. Each evaluation of the alert reads the windows in this period. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
 /** Minimum duration of the recovery for an early resolution. */
@@ -110,7 +110,7 @@ const MIN_EARLY_SESSIONS = 100;
  * tested: one for each window and each possible start of the period.
  */
 const EARLY_CONFIDENCE = 0.999;
-/** Time within which an alert that fires again after its resolution counts as returned (`hasReturned`). */
+/** An alert that fires again within this time after its resolution counts as returned (`hasReturned`). */
 const RETURN_MS = 2 * DAY_MS;
 /** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
@@ -132,8 +132,8 @@ export function newAlert({ detector }: AlertPolicy, nowMs: number): AlertState {
  *
  * The alert fires if the e-value reaches its threshold and the 95 % upper bound of the density is below the density
  * threshold. The density covers the period since coverage probably dropped (see `sizeOfDrop`). After an alert, no tests
- * run for a day, so that the alert does not fire again for a drop that has been fixed; then the test starts over. A
- * recovery (see `resolution`) closes an open incident and, if tests are suspended, resumes them.
+ * run for a day, so that the alert does not fire again for a drop that has already been fixed. Then the test starts
+ * over. A recovery (see `resolution`) closes an open incident and, if tests are suspended, resumes them.
  *
  * @param scores one score per session in the window, from `detectorScores`
  * @param history totals of the windows in the last 7 days, in order; the closed window is last
@@ -194,8 +194,8 @@ export function stepAlert(
 /**
  * Density of the period since coverage probably dropped. To find this period, compares all periods that end now and
  * have at least 200 sessions. Chooses the period with the largest sum of differences between the surprises and the null
- * mean, as in a CUSUM chart (Page, 1954). Windows before the drop would make the drop look smaller. If there are fewer
- * than 200 sessions, uses all of them.
+ * mean, as in a CUSUM chart (Page, 1954). A period that begins before the drop would understate the drop. If there are
+ * fewer than 200 sessions, uses all of them.
  *
  * @param fromMs start of the longest period to consider
  */
@@ -217,8 +217,8 @@ function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTo
 
 /**
  * The alert is resolved if the density of a day is above the threshold, and its lower bound is above the upper bound
- * that the density had when the alert fired. Unless the alert fired again soon after its resolution (`hasReturned`),
- * the density of a few hours can also resolve it, if this density shows a recovery with higher confidence.
+ * that the density had when the alert fired. The density of a few hours can also resolve the alert if it shows a
+ * recovery with higher confidence, unless the alert fired again soon after its last resolution (`hasReturned`).
  */
 function resolution(
   policy: AlertPolicy,
@@ -241,10 +241,10 @@ function resolution(
       if (size !== null) yield size;
     }
   }
-  // A small site may have too few sessions in a day. In that case, the period is extended to earlier windows, at most
-  // back to the alert. The lower bound of the density is not compared with the threshold, because even at a healthy
-  // small site the bound would rarely exceed the threshold. With 1,200 sessions per day, a density is accurate to
-  // within 5 %, but a ticket's threshold is only 3 % below the healthy value.
+  // If a small site has too few sessions in a day, the period is extended to earlier windows, at most back to the
+  // alert. The lower bound of the density is not compared with the threshold, because even at a healthy small site this
+  // bound would rarely exceed the threshold. With 1,200 sessions per day, a density is accurate to within 5 %, but a
+  // ticket's threshold is only 3 % below the healthy value.
   for (const size of sizes(MIN_RESOLVE_MS, MAX_POOL_MS, CONFIDENCE)) {
     if (size.sessions < MIN_SESSIONS) continue;
     if (size.density > densityThreshold && size.low > raisedHigh) return { kind: 'resolved', size };

@@ -92,10 +92,13 @@ export interface Regions {
 }
 
 const MAX_REGIONS = 32;
-/** Minimum number of baseline queries per region. With fewer queries, a region would have too few tail queries. */
+/**
+ * Minimum average number of baseline queries per region. With fewer queries, regions would have too few tail queries.
+ */
 const QUERIES_PER_REGION = 300;
 /**
- * Maximum number of rows to which centroids are fitted; more rows would change little and take proportionally longer.
+ * Maximum number of rows to which centroids are fitted. More rows would hardly change the centroids and would take
+ * proportionally longer.
  */
 const MAX_FITTED_ROWS = 20_000;
 
@@ -119,7 +122,7 @@ export function findRegions(vectors: Matrix, seed: number, count: number = regio
 }
 
 /**
- * For each row, the region with the largest cosine; if there is a tie, the region with the lowest number.
+ * Assigns each row to the region with the largest cosine; if there is a tie, to the region with the lowest number.
  *
  * @param lengths Euclidean norms of the rows, if known
  * @throws RangeError if the dimensions differ

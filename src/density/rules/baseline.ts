@@ -46,7 +46,7 @@ export function isInTail(ranks: TiedRanks): boolean {
 }
 
 /**
- * Builds the baseline of a period. If the period is at least two weeks long, only its last whole weeks count. The same
+ * Builds the baseline of a period. From a period of at least two weeks, uses only the last whole weeks. The same
  * queries and settings always produce the same baseline, regardless of the order of the queries.
  *
  * @param vectors matrix whose rows the queries refer to
@@ -152,7 +152,7 @@ export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
 }
 
 /**
- * Number of days from the first to the last query, inclusive; days are blocks of 24 hours counted back from the end of
+ * Number of days from the first to the last query, inclusive. Days are blocks of 24 hours, counted back from the end of
  * the period.
  */
 export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): number {
@@ -181,8 +181,8 @@ const MAX_REFERENCE = 2_000;
 
 /**
  * Chooses random baseline queries as reference queries. Each session counts once for each of its distinct vectors, so
- * frequent vectors are more likely to be chosen. If users often repeat queries, the chosen vectors therefore represent
- * nearly all queries.
+ * vectors that occur in many sessions are more likely to be chosen. If users often repeat queries, the chosen vectors
+ * therefore represent nearly all queries.
  */
 function chooseReference(
   queries: readonly (MeasuredQuery & { readonly region: number })[],
@@ -224,8 +224,8 @@ function chooseReference(
 
 /**
  * Excess of each baseline query: its surprise minus the mean surprise of similar queries in the other half of the
- * baseline. If a query were compared with itself or with queries from the same user, the excess would be smaller than
- * for live queries.
+ * baseline. If queries were compared with themselves or with queries from the same user, their excess would be smaller
+ * than that of live queries.
  */
 function crossFitExcess(
   queries: readonly MeasuredQuery[],
@@ -246,8 +246,8 @@ function crossFitExcess(
 }
 
 /**
- * Length of a block: a third of a day. With an odd number of blocks per day, each hour of the day alternates between
- * odd and even blocks, so that queries are never compared only with queries from the same hour.
+ * Length of a block: a third of a day. With three blocks per day, an odd number, each hour of the day alternates
+ * between odd and even blocks. Queries are therefore never compared only with queries from other hours.
  */
 const BLOCK_MS = 8 * HOUR_MS;
 

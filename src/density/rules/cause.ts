@@ -25,7 +25,8 @@ export interface CauseReading {
  *
  * If traffic did not change, content was lost, with one exception: if golden scores are unchanged and no chunk is known
  * to be missing, the store works as before. The poorly covered queries are then probably new, but too similar to
- * earlier queries for the traffic test to detect them. The cause is therefore a content gap too, with low confidence.
+ * earlier queries for the traffic test to detect them. In that case, the cause is also a content gap, with low
+ * confidence.
  */
 export function readCause(signs: {
   readonly trafficChanged: boolean;
@@ -103,8 +104,8 @@ export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
  * Tests whether uncovered queries are new. If the store never had the content, queries are both uncovered and novel. If
- * content was lost, queries that were already known become uncovered. Queries can also be new because they come from
- * other hours or other users, but the store covers such queries.
+ * content was lost, queries that were already known become uncovered. Queries from other hours or other users can also
+ * be new, but the store covers such queries.
  *
  * @param values familiarity of one query per session; at least one value
  * @param uncoveredExcess share of traffic that is uncovered in excess of the baseline (see `UncoveredShare`)

@@ -13,7 +13,7 @@ export interface RatedQuery {
 
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
-/** Numbers of clusters that are tested: too many clusters split frequent topics; too few hide rare ones. */
+/** Numbers of clusters to test. Too many clusters split frequent topics, and too few hide rare topics. */
 const granularities = [16, 8, 4] as const;
 
 /**
@@ -53,7 +53,7 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
         /** Ids of queries with negative feedback in the topic, one per session, most typical first. */
         members: cluster.members,
         examples: cluster.examples,
-        /** Ids of queries without negative feedback that are as close to the topic as the topic's members are. */
+        /** Ids of queries without negative feedback that are as close to the topic as its members. */
         alike: alike.map(({ id }) => id),
         subjects,
         sessions: cluster.current,

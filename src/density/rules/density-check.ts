@@ -30,9 +30,9 @@ export function staleSentence(windowEndMs: number): string {
 }
 
 /**
- * Derives the verdict of the check from the density alerts: if a page is firing, the verdict is the severity of the
- * check; if only a ticket is firing, the verdict is a warning. Returns `no_data` if there is no baseline, or while the
- * baseline is being replaced.
+ * Derives the verdict of the check from the density alerts. If the page alert is firing, the verdict is the severity of
+ * the check; if only the ticket alert is firing, the verdict is a warning. Returns `no_data` if there is no baseline,
+ * or while the baseline is being replaced.
  *
  * @param current null before the first step
  * @param evidenceRatio e-value of the page alert divided by its alert threshold; null before the first window

@@ -31,7 +31,7 @@ export function maximumMeanDiscrepancy(distances: PairTable, gamma: number): num
 
 /**
  * Ratio of the second kernel's gamma to the first kernel's gamma. The second, narrower kernel detects changes in a few
- * rows; the first kernel, with the median bandwidth, smooths such changes away.
+ * rows, which the first kernel, with the median bandwidth, smooths away.
  */
 const NARROW = 6;
 
@@ -74,8 +74,8 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
 }
 
 /**
- * For each permutation, selects n of the n + m pooled rows uniformly at random; these rows act as x. The same seed
- * always produces the same selections.
+ * For each permutation, selects n of the n + m pooled rows uniformly at random to act as x. The same seed always
+ * produces the same selections.
  */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);

@@ -1,6 +1,6 @@
 /**
- * Finds uncovered topics, and tests whether their queries share one subject, because clusters also collect queries that
- * resemble nothing else.
+ * Finds uncovered topics. Tests whether the queries of a cluster share one subject, because a cluster may also collect
+ * unrelated queries.
  */
 import { distinctRows, dotProduct, type Matrix, selectRows } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
@@ -34,7 +34,7 @@ const MIN_TIGHT = 0.05;
 const MIN_SHARE = 2 / 3;
 /**
  * Minimum mean silhouette at which the parts are separate subjects. A lower silhouette means that all queries are far
- * from each other, as with sparse vectors.
+ * apart, as with sparse vectors.
  */
 const APART = 0.25;
 
@@ -129,7 +129,7 @@ export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topic
 
 /**
  * Clusters the queries whose coverage is at or below the 10th percentile of the baseline, together with the baseline
- * tail. Infers the cause of each cluster that is significantly more frequent than in the baseline and has one subject.
+ * tail. Infers the cause of each cluster that has one subject and is significantly more frequent than in the baseline.
  * Ignores queries without a vector. The result does not depend on the order of the queries.
  *
  * @throws RangeError if the vectors and the baseline have different numbers of dimensions

@@ -53,7 +53,8 @@ export function expectedSurprises(
 
 /**
  * Baseline queries with which live queries are compared. Queries with equal vectors share a row, so that a few thousand
- * rows represent many queries. The halves of the baseline are its odd and its even blocks of eight hours.
+ * rows represent many queries. One half of the baseline consists of its odd blocks of eight hours, and the other half
+ * of its even blocks.
  */
 export interface ReferenceQueries {
   readonly vectors: Matrix;
@@ -97,7 +98,7 @@ export function expectedInBaseline(
   return Float64Array.from(groupOf, (group) => mean(expected.map((values) => values[group] ?? 0)));
 }
 
-/** Lowest excess. The narrower the range of excesses is, the larger the bets of the sequential test can be. */
+/** Lowest excess. A narrower range of excesses allows the sequential test to make larger bets. */
 const MIN_EXCESS = -2;
 
 /** Surprise minus expected surprise, at least -2. */
@@ -106,19 +107,20 @@ export function excessOf(surprise: number, expected: number): number {
 }
 
 /**
- * Matched surprise of a query: 0.99 + excess - mean excess of the baseline. The mean over live queries is 0.99 if they
+ * Matched surprise of a query: 0.99 + excess - mean excess of the baseline. Over live queries, the mean is 0.99 if they
  * are covered as well as similar baseline queries.
  *
  * @param expected from `expectedInBaseline`; 0.99 for a query without a vector
  * @param meanExcess mean excess of baseline queries, each compared with the half of the baseline that does not contain
- * it
+ *   it
  */
 export function matchedSurprise(surprise: number, expected: number, meanExcess: number): number {
   return BASELINE_MEAN_X + excessOf(surprise, expected) - meanExcess;
 }
 
 /**
- * Density relative to similar reference queries. The excess of a query is its surprise minus its expected surprise:
+ * Computes the density, exp(-d), relative to similar reference queries. The excess of a query is its surprise minus its
+ * expected surprise:
  *
  *     d = mean excess of the sessions - mean excess of the reference
  *     upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))

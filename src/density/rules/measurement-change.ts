@@ -1,5 +1,5 @@
 /**
- * Decides when a baseline becomes invalid. Detects changes by embedding fixed texts again and by repeating fixed
+ * Decides when a baseline becomes invalid. To detect changes, recalld embeds fixed texts again and repeats fixed
  * searches.
  */
 import { mean, median } from '../../math/stats/descriptive.ts';
@@ -24,7 +24,7 @@ const NOISY_MEDIAN = 0.9995;
 export function embeddingCanary(
   pairs: readonly { readonly stored: ArrayLike<number>; readonly recomputed: ArrayLike<number> }[],
 ) {
-  if (pairs.length === 0) throw new RangeError('A canary needs at least one golden query.');
+  if (pairs.length === 0) throw new RangeError('A canary needs at least one pair of embeddings.');
   const cosines = pairs.map(({ stored, recomputed }) => cosine(stored, recomputed));
   const middle = median(cosines);
   const least = Math.min(...cosines);
@@ -77,8 +77,8 @@ export function searchCanary(
 }
 
 /**
- * Texts that are embedded repeatedly: if their vectors change, the model has changed. The texts are fixed because
- * vectors are compared over years, and varied because a change may affect only one kind of text.
+ * Texts that recalld embeds repeatedly: if their vectors change, the model has changed. The texts stay the same,
+ * because recalld compares their vectors over years, and are varied, because a change may affect only one kind of text.
  */
 export const canaryTexts: readonly string[] = [
   'How do I reset my password?',
@@ -126,8 +126,8 @@ export function fingerprintDifferences(
 }
 
 /**
- * True if scores may still be comparable after these changes, for example after a switch to a new index; a replay then
- * shows whether they are.
+ * True if scores may still be comparable after these changes, for example after a switch to a new index. A replay then
+ * shows whether the scores are comparable.
  */
 export function allowsComparison(changed: readonly FingerprintField[]): boolean {
   return !changed.some((field) => INCOMPARABLE.has(field));
@@ -147,8 +147,8 @@ const GROWTH = 1.1;
 export const GROWTH_DAYS = 14;
 
 /**
- * True if coverage is so far above the baseline that losing the gain would go unnoticed: density above 1.1 times the
- * baseline on each of the last 14 days. A day without a density restarts the count of days.
+ * True if coverage has improved so much that a drop back to the baseline would go unnoticed: density has been above 1.1
+ * times the baseline on each of the last 14 days. A day without a density restarts the count of days.
  *
  * @param dailyDensities in chronological order
  * @param baselineDensity cross-fitted density of the baseline queries: usually near 1, but above 1 if few queries

@@ -31,8 +31,8 @@ export function unitVectors({ rows, columns, data }: Matrix): Vectors {
 }
 
 /**
- * Block sizes, chosen so that a block of rows, a block of partner rows and their products fit into the second-level
- * cache.
+ * Block sizes: small enough for a block of rows, a block of partner rows and their products to fit into the
+ * second-level cache.
  */
 const BLOCK = 32;
 const PARTNER_BLOCK = 128;

@@ -1,9 +1,9 @@
 /**
  * Windows of live queries, and densities pooled over several windows.
  *
- * Each window closes exactly once, one grace period after its end. Windows close in order, including empty windows.
- * Queries that arrive before their window closes are tested for drift, in any order and by any worker. Queries that
- * arrive later change the metrics of the window but never its drift test, so that no alert fires or is withdrawn
+ * Each window closes exactly once, one grace period after its end. Windows close in order, including empty windows. The
+ * drift test includes queries that arrive before their window closes, in any order and on any worker. Queries that
+ * arrive later change the metrics of the window but never its drift test, so no alert fires or is withdrawn
  * retroactively.
  */
 
@@ -68,9 +68,9 @@ export function windowTotals(span: WindowSpan, means: SessionMeans) {
 export type PooledDensity = NonNullable<ReturnType<typeof pooledDensity>>;
 
 /**
- * Density of the windows that start at or after `fromMs`, with equal weight for each session in each window. The
- * interval is valid for comparing windows of the same baseline with each other, or with a threshold that already
- * accounts for the sampling error of the baseline.
+ * Density of the windows that start at or after `fromMs`. Each session in each window has equal weight. The interval is
+ * valid for comparing windows of the same baseline with each other, or with a threshold that already accounts for the
+ * sampling error of the baseline.
  *
  * @param variance variance of the mean surprise between sessions, from `sessionVariance`
  * @returns null if there are no sessions
@@ -127,7 +127,8 @@ export type PooledCoverage = Extract<ReturnType<typeof pooledCoverage>, { kind: 
 
 /**
  * Coverage of the latest windows: as many as are needed for 200 sessions, but at most one day. If some sessions are
- * poorly covered, sessions vary more than in the baseline. The interval of the density accounts for this variation.
+ * poorly covered, sessions vary more than in the baseline. The confidence interval of the density accounts for this
+ * variation.
  *
  * @param windows in order, latest last; `totals` is null if the segment has no queries in the window
  * @param baseline spread of the baseline sessions

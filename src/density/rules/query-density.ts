@@ -118,8 +118,8 @@ export function densityInterval(
 }
 
 /**
- * Weighted share of queries with a percentile <= `UNCOVERED_PERCENTILE`; a query whose tied ranks span this percentile
- * counts in part.
+ * Weighted share of queries with a percentile <= `UNCOVERED_PERCENTILE`. A query whose tied ranks span this percentile
+ * counts partially.
  */
 function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sessions: number) {
   let total = 0;
@@ -169,10 +169,10 @@ export function uncoveredShareOf(share: number, sessions: number, baselineSessio
 export const DENSITY_THRESHOLD = 0.97;
 
 /**
- * `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
- * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries whose coverage equals
- * the coverage of the reference queries. D0 is slightly above 1, because the mean surprise of ranks among few queries
- * is below 0.99.
+ * Returns the verdict `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the
+ * density is below the threshold, where z is the 1 - alpha quantile of the normal distribution. D0 is the density of
+ * queries whose coverage equals the coverage of the reference queries. D0 is slightly above 1, because the mean
+ * surprise of ranks among few queries is below 0.99.
  *
  * e is the sum of share^2 / N over the score lists in `baseline`, where N is the size of a list, and share is the share
  * of the traffic that is ranked in the list. e is the error of percentiles that are estimated from N reference queries:
@@ -223,7 +223,7 @@ export interface ScorePair {
   readonly now: number;
 }
 
-/** Minimum number of changed queries; with fewer changes, the spread of the values is not meaningful. */
+/** Minimum number of changed queries. With fewer changes, the spread of the values is not meaningful. */
 const MIN_CHANGES = 5;
 
 /**

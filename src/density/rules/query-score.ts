@@ -7,15 +7,12 @@ const NOTHING_FOUND = -1;
 /** Tolerance for float32 rounding of a cosine. */
 const ROUNDING = 1e-4;
 
-/**
- * A query's mean similarity to the store is multiplied by this weight, then subtracted from its similarity to the
- * nearest chunk.
- */
+/** Weight with which a query's mean similarity to the store is subtracted from its similarity to the nearest chunk. */
 const MEAN_WEIGHT = 0.5;
 
 /**
  * Cosine to the nearest chunk found; -1 if none was found. Null if any similarity is not finite or is outside [-1, 1].
- * Such a value is a distance, or a dot product of vectors whose length is not 1, and cannot be compared with cosines.
+ * Such a value is a distance, or a dot product of vectors that are not normalized, and cannot be compared with cosines.
  */
 export function nearestSimilarity(found: readonly { readonly similarity: number }[]): number | null {
   if (!found.every(({ similarity }) => Math.abs(similarity) <= 1 + ROUNDING)) return null;
@@ -23,9 +20,9 @@ export function nearestSimilarity(found: readonly { readonly similarity: number 
 }
 
 /**
- * Score of a query, `top-1-less-mean`: the cosine to its nearest chunk minus half of its mean cosine to the store. Some
- * queries are close to all chunks, and others are far from all chunks, whatever the coverage; subtracting the mean
- * removes this effect.
+ * Score of a query, `top-1-less-mean`: the cosine to its nearest chunk minus half of its mean cosine to the store.
+ * Regardless of coverage, some queries are close to all chunks, and others are far from all chunks. Subtracting the
+ * mean removes this effect.
  *
  * @param storeMean mean direction of the chunks, from `meanDirection`; if it is empty (unknown), nothing is subtracted
  */
@@ -100,8 +97,8 @@ export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float6
 export const NO_REGION = -1;
 
 /**
- * Minimum number of baseline queries in a region. Smaller regions have too few tail queries, so their queries are
- * ranked within the whole baseline.
+ * Minimum number of baseline queries in a region. Queries in a smaller region are ranked within the whole baseline,
+ * because the region has too few tail queries.
  */
 export const MIN_IN_REGION = 50;
 
@@ -178,8 +175,8 @@ export function surpriseOf({ first, last, of }: TiedRanks): number {
 }
 
 /**
- * Surprise of each query. If several queries have the same range of ranks, as repeated queries do, the surprise is
- * computed only once.
+ * Surprise of each query. Computes the surprise only once for queries with the same range of ranks, such as repeated
+ * queries.
  */
 export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   const known = new Map<string, number>();

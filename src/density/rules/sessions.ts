@@ -1,7 +1,4 @@
-/**
- * Gives each session one vote, which its queries share. Also finds a sampling probability that is equal for all
- * sessions.
- */
+/** Gives each session one vote, which its queries share. Also finds a common sampling probability for all sessions. */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { BASELINE_MEAN_X, MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
@@ -181,8 +178,8 @@ export interface ChanceGroup {
 }
 
 /**
- * Maximum share of all traffic in the skipped groups, which are the groups with the lowest sampling probabilities. The
- * skipped groups are underweighted, but more of the other traffic can be used.
+ * Maximum share of all traffic in the skipped groups, which are the groups with the lowest sampling probabilities.
+ * Skipping a group underweights it, but allows more of the other traffic to be used.
  */
 const TRIMMED_SHARE = 0.05;
 /** Maximum ratio between the weights of two sessions. */
@@ -190,15 +187,15 @@ const MAX_WEIGHT = 16;
 
 /**
  * Finds a common sampling probability for traffic that was sampled at different rates. Each session has a stored,
- * uniform random number. The sessions whose number is below a common probability are therefore exactly those that would
- * have been sampled if all traffic had been sampled at that rate. Unweighted means over these sessions estimate the
- * means of all traffic, and each session is an independent vote.
+ * uniform random number. If all traffic had been sampled at a common probability, exactly the sessions whose number is
+ * below this probability would have been sampled. Unweighted means over these sessions estimate the means of all
+ * traffic, and each session is an independent vote.
  *
  * The common probability is the smallest probability of any group that is not skipped. Groups with tiny probabilities
  * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate). A group is also skipped
- * if its sessions would weigh more than 16 times as much as those of the group with the highest probability. Otherwise
- * a short burst of traffic that was sampled at a tiny rate would cause most data from the surrounding hours to be
- * discarded. Skipped groups are underweighted.
+ * if its sessions would weigh more than 16 times as much as those of the group with the highest probability. Without
+ * these exceptions, a short burst of traffic that was sampled at a tiny rate would discard most data from the
+ * surrounding hours. Skipped groups are underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until this maximum is not exceeded
  * @returns null if there are no groups
@@ -216,9 +213,9 @@ export function equalChance(groups: readonly ChanceGroup[], most: number = Numbe
     chance = group.chance;
     break;
   }
-  // A session is included if its random number is below `chance` and below its own probability. The loop ends, because
+  // A session is included if its random number is below `chance` and below its own probability. The loop ends because
   // the expected number of queries is proportional to the common probability once that probability is below the
-  // probabilities of all groups.
+  // probability of every group.
   while (expectedQueries(ordered, chance) > most) chance /= 2;
   return chance;
 }

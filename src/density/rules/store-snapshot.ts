@@ -63,9 +63,12 @@ export function storeShift(before: StoreCenter, after: StoreCenter) {
   };
 }
 
-/** Maximum number of rows per side for pairwise comparisons; further rows are used only for the cluster shares. */
+/** Maximum number of rows per side in pairwise comparisons. Additional rows count only toward the cluster shares. */
 const MAX_PAIRED = 1000;
-/** Number of nearest rows in the same sample; the neighborhood of a row extends to the farthest of these rows. */
+/**
+ * Number of nearest rows in the same sample that determine the neighborhood of a row: it extends to the farthest of
+ * them.
+ */
 const NEIGHBOURS = 5;
 
 /**
@@ -100,8 +103,8 @@ export function compareStoreWithTraffic(
     /** Weighted share of the queries that are in each cluster, 0 to 1. */
     queryShares: queryWeights.map((weight) => weight / total),
     /**
-     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. The divergence is not 0 even if
-     * users query the entire store, because queries and chunks differ in kind.
+     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. The divergence is above 0 even if
+     * users query the entire store, because queries and chunks are different kinds of text.
      */
     divergenceBits: shareDivergence(queryWeights, shares),
     /** Share of sampled queries that are not in the neighborhood of any sampled chunk. */

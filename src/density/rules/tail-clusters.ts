@@ -55,8 +55,8 @@ const RANDOM_EXAMPLES = 2;
  * 0.01, Holm-adjusted over all clusters). A large topic splits into several clusters, so similar clusters are merged
  * (see `mergeSimilar`).
  *
- * Each session has one vote: its worst-covered query. If a side has more than 2,000 votes, 2,000 of them are selected
- * at random, and the number of sessions is reduced in proportion. The result does not depend on the order of the
+ * Each session has one vote: its worst-covered query. If a side has more than 2,000 votes, uses a random sample of
+ * 2,000 votes, and reduces the number of sessions in proportion. The result does not depend on the order of the
  * queries.
  *
  * @param clusters number of clusters; null to use `clusterCount`
@@ -202,7 +202,10 @@ function excessOf({ current, baseline }: ClusterCounts, sessions: ClusterCounts,
     baselineShare,
     /** Traffic share minus baseline share, in percentage points. */
     excessPoints: 100 * (trafficShare - baselineShare),
-    /** Probability of at least this many members from the window if members were assigned to the sides at random. */
+    /**
+     * Probability of at least this many members from the window if the members of all clusters were assigned to the
+     * sides at random.
+     */
     p: hypergeometricUpperTail(current, { ...urn, marked: current + baseline }),
   };
 }

@@ -152,7 +152,7 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
 
 /**
  * P(K > z) of Kolmogorov's distribution, 2 sum_{j>=1} (-1)^(j-1) exp(-2 j^2 z^2). For small z, uses the equivalent
- * theta series, which converges for such z: 1 - sqrt(2 pi) / z sum_{j>=1} exp(-(2j-1)^2 pi^2 / (8 z^2)).
+ * theta series, which converges fast there: 1 - sqrt(2 pi) / z sum_{j>=1} exp(-(2j-1)^2 pi^2 / (8 z^2)).
  *
  * @param z >= 0
  */

@@ -113,8 +113,8 @@ export interface TopicMatch<Found extends FoundTopic> {
 const SAME_TOPIC = 0.8;
 
 /**
- * Minimum cosine between a known topic and a found topic. The minimum is lower if the found topic has a lower cohesion,
- * as with sparse vectors. `mergeSimilar` in tail-clusters.ts merges clusters by a similar rule.
+ * Minimum cosine between a known topic and a found topic. The minimum is lower if the found topic is less cohesive, as
+ * with sparse vectors. `mergeSimilar` in tail-clusters.ts merges clusters by a similar rule.
  */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);
@@ -123,8 +123,8 @@ function minSimilarity({ cohesion }: FoundTopic): number {
 /**
  * Matches found topics with known topics, best pairs first, each topic at most once. The cosine must be at least 0.8
  * or, if the found topic's cohesion is below 0.8, at least that cohesion. Centroids with different dimensions never
- * match, because they come from different models. Which topics match does not depend on the order of the found or the
- * known topics.
+ * match, because they come from different models. The order of the found and the known topics does not affect the
+ * matches.
  */
 export function matchTopics<Found extends FoundTopic>(
   found: readonly Found[],
@@ -148,8 +148,8 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Finds known topics that are now part of a found topic: the cosine between both centroids is high enough for a match,
- * but the known topic was not matched. An earlier search found these topics separately.
+ * Finds known topics that an earlier search found separately but that are now part of one found topic: the cosine
+ * between the two centroids is high enough for a match, but the known topic was not matched.
  *
  * @returns the index of the found topic, keyed by the id of the known topic
  */

@@ -157,7 +157,7 @@ export interface WatchStep {
   readonly state: DensityState;
   readonly measurements?: readonly MeasurementOutcome[];
   readonly windows?: readonly ClosedWindow[];
-  /** An alert is investigated first, and then stored as an event with the findings. */
+  /** Events to store. An alert is first investigated, and then stored as an event with the findings. */
   readonly events?: readonly (NewDensityEvent | AlertToInvestigate)[];
   /**
    * Version of a baseline. The stored queries of earlier versions are deleted, because they are personal data; the

@@ -140,7 +140,7 @@ function coverageValues({ density, low, high, uncovered }: PooledCoverage) {
 }
 
 export const NO_TRAFFIC: BaselineTraffic = { days: 0, sessions: 0 };
-/** Maximum time for which a window waits, after its grace period, for queries to be measured. */
+/** Maximum time that a window waits after its grace period for its queries to be measured. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
 /** Initial state, also used after a baseline becomes invalid. Uses only measurements since `sinceMs`. */
@@ -155,7 +155,7 @@ export function lastClosable({ windowMs, graceMs }: WatchSettings, now: Date): n
 }
 
 /**
- * True if it is time to try to replace a provisional baseline: at most once a day, and only if no window is due to
+ * True if recalld should try to replace a provisional baseline now: at most once a day, and only if no window is due to
  * close and no incident is open.
  */
 export function isUpgradeDue(settings: WatchSettings, state: DensityState, now: Date): boolean {
@@ -197,13 +197,13 @@ export function transition(settings: WatchSettings, state: DensityState, observe
   }
 }
 
-/** Discards the old baseline and its open alerts, in any phase. */
+/** Discards the baseline and its open alerts. Can be called in any phase. */
 export function startOver(pipeline: string, state: DensityState, request: RebaselineRequest) {
   const { since } = request;
   const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
   return {
-    // With `closedMs` 0, recalld checks immediately whether there is enough traffic for a baseline, and does not wait
-    // for the end of the next window.
+    // With `closedMs` 0, recalld checks immediately whether there is enough traffic for a baseline, without waiting for
+    // the end of the next window.
     state: { ...learningState(state.fingerprint, from), closedMs: 0 },
     events: [requestEvent(pipeline, request)],
   };

@@ -59,7 +59,7 @@ function changed(shadow: string, answers: readonly ChangedAnswer[]): Content {
     `changed-${shadow}`,
     'Live queries whose results differ most',
     {
-      lead: 'The top documents that users got and those that the shadow returned, for the queries whose two lists are least similar.',
+      lead: 'For the queries with the least similar results: the top documents that users got, and the top documents that the shadow returned.',
     },
     table('Result lists that differ most', answers, [
       ['Query', ({ text }) => verbatim(text)],

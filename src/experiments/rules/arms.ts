@@ -37,7 +37,10 @@ export interface GradedQuery extends ArmQuery {
 }
 
 const sumsOf = (arm: string, measure: ArmMeasure): string => `${arm} ${measure}`;
-/** Key for the number of randomly sampled sessions in an arm; their expected split over the arms is known. */
+/**
+ * Key for the number of randomly sampled sessions in an arm. The expected split of these sessions over the arms is
+ * known.
+ */
 export const sessionsOf = (arm: string): string => `sessions ${arm}`;
 
 interface Session {
@@ -48,8 +51,9 @@ interface Session {
 }
 
 /**
- * Sums one day. A session counts once, in the arm that served it. Sessions that were served by several arms (`mixed`)
- * or whose tag value is not an arm (`unnamed`) count in no arm. Queries are weighted by their inverse probabilities.
+ * Sums one day. A session counts once, in the arm that served it. Sessions that several arms served (`mixed`), and
+ * sessions whose tag value is not an arm (`unnamed`), count in no arm. Queries are weighted by their inverse
+ * probabilities.
  *
  * @param queries ordered by the time at which they occurred
  */
@@ -114,8 +118,8 @@ type SplitVerdict = (typeof splitVerdicts)[number];
 const CONCENTRATION = 1000;
 
 /**
- * Tests the split, and compares each arm with the first. If the split is not as declared, no arms are compared:
- * sessions are missing from some arms, and these may be the sessions with bad results.
+ * Tests the split, and compares each arm with the first. If the split is not as declared, compares no arms: some arms
+ * lack sessions, and the missing sessions may be those with bad results.
  *
  * @param days in order
  */
@@ -157,7 +161,7 @@ function splitOf(days: readonly SummedDay[], arms: ArmsDesign['arms']) {
   const verdict: SplitVerdict = calledOn !== null ? 'mismatch' : all === 0 ? 'no_data' : 'as_declared';
   return {
     verdict,
-    /** First day on which the sessions up to the end of the day showed a mismatch; null if there is none. */
+    /** First day by whose end the sessions counted so far showed a mismatch; null if there is none. */
     calledOn,
     arms: arms.map(({ name }, place) => ({
       name,

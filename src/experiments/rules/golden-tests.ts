@@ -4,8 +4,8 @@ import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stat
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
 /**
- * Maximum number of tests. With daily runs, an eighth test would take place after four months, at a significance level
- * too strict to detect anything.
+ * Maximum number of tests. With daily runs, an eighth test would come after four months, and its significance level
+ * would be too strict to detect anything.
  */
 const MAX_TESTS = 7;
 /** Number of runs at the last test. */
@@ -75,9 +75,9 @@ export function statusOfTests<Test extends GoldenTest>(tests: readonly Test[]) {
 }
 
 /**
- * Forecasts when a true difference will be detected with 80 % power: at the first future test whose smallest detectable
- * difference is small enough. As a safety margin, the smallest detectable difference is computed for 90 % power. The
- * variance between queries remains, while the noise between runs averages out:
+ * Forecasts the first future test that will detect a true difference with 80 % power. As a safety margin, the smallest
+ * detectable difference of each test is computed for 90 % power. The variance between queries remains, while the noise
+ * between runs averages out:
  *
  * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *

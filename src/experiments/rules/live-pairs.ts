@@ -18,8 +18,8 @@ import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 export type GradedPair = ReturnType<typeof scorePair>;
 
 /**
- * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. A list in which
- * all documents are only slightly relevant would score 1 if it were scored against its own ideal order.
+ * Computes nDCG@k of two lists for one query, relative to the ideal order of all documents in either list. Relative to
+ * its own ideal order, a list of only slightly relevant documents would score 1.
  *
  * @param baseline results that the user got; `candidate`: results of the shadow. Each list contains the hashes of
  * document texts, best first, without repeats
@@ -69,16 +69,16 @@ export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: numbe
 /** Minimum effect; a smaller difference does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
 /**
- * Probability that the variance is below the planned variance. A margin is needed, because rare large losses may not
- * have occurred yet.
+ * Probability that the variance is below the planned variance. Rare large losses may not have occurred yet, so the plan
+ * needs a margin.
  */
 const PLANNED_VARIANCE = 0.95;
 /** Longest forecast, in days. */
 const MAX_DAYS = 36_500;
 
 /**
- * Computes the verdict after each day from the mean difference over all live traffic. On a day with too little data to
- * estimate the variance, the bounds of the previous day remain.
+ * Computes the verdict after each day from the mean difference over all live traffic. If there is still too little data
+ * to estimate the variance on a day, the bounds of the previous day remain.
  *
  * @param days in order
  * @param difference smallest true difference that must be detected, > 0
@@ -112,8 +112,8 @@ function detectable(variance: number, scale: number, alpha: number, power: numbe
 }
 
 /**
- * Forecasts when a true difference will be detected with 80 % power. To be safe, the forecast uses 90 % power and the
- * upper 95 % bound of the variance. The forecast also assumes that future days resemble past days, so that the variance
+ * Forecasts when a true difference will be detected with 80 % power. As a safety margin, the forecast uses 90 % power
+ * and the upper 95 % bound of the variance. The forecast assumes that future days resemble past days, so the variance
  * is inversely proportional to the total number of days.
  *
  * @param days ascending
@@ -165,7 +165,7 @@ function ranked(ids: readonly string[], separator: string | null): string[] {
 export type WeightedShare = NonNullable<ReturnType<typeof weightedShare>>;
 
 /**
- * Sums over the live queries whose two result lists were compared. The weight of a query is the inverse of its
+ * Sums over the live queries whose two result lists were compared. Each query is weighted by the inverse of its
  * inclusion probability.
  */
 export interface WeightedSums {
@@ -177,9 +177,9 @@ export interface WeightedSums {
 
 /**
  * Returns the mean of a value in [0, 1] over all live traffic, weighted by inverse probability (Hájek), with Wilson's
- * 95 % bounds. The bounds are computed as if the value were the share of successes in yes/no trials; the number of
- * trials is the effective number of sessions (Kish, (sum W)^2 / sum W^2). The bounds are conservative: of all variables
- * in [0, 1] with a given mean, a yes/no trial has the largest variance.
+ * 95 % bounds. The bounds treat the value as the share of successes in yes/no trials, whose number is the effective
+ * number of sessions (Kish, (sum W)^2 / sum W^2). The bounds are conservative, because a yes/no trial has the largest
+ * variance of all variables in [0, 1] with a given mean.
  *
  * @param sum total of weight times value
  * @returns null without queries

@@ -1,6 +1,6 @@
 /**
- * Interim analyses after each day of live traffic: sums over sessions, and a verdict with bounds that are valid no
- * matter how often people check the results. Days are summed once; the verdict is recomputed from the sums.
+ * Interim analyses after each day of live traffic: sums over sessions, and a verdict with bounds that are valid however
+ * often people check the results. Each day is summed once, and the verdict is recomputed from the sums.
  */
 import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../math/stats/session-sums.ts';
@@ -30,8 +30,8 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
 }
 
 /**
- * Computes the difference of two independent ratios. Its number of degrees of freedom is the smaller of the two ratios'
- * numbers.
+ * Computes the difference of two independent ratios. Its degrees of freedom are the smaller of the two ratios' degrees
+ * of freedom.
  */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;
@@ -42,7 +42,7 @@ export function differenceOf(candidate: SummedRatio | null, baseline: SummedRati
   };
 }
 
-/** Minimum number of degrees of freedom of a variance on which a verdict or a forecast is based. */
+/** Minimum degrees of freedom that a variance must have to support a verdict or a forecast. */
 const MIN_FREEDOM = 30;
 
 export function isKnown(estimate: Estimate | null): estimate is Estimate {
@@ -56,11 +56,11 @@ export function isKnown(estimate: Estimate | null): estimate is Estimate {
 export type DaysStatus = ComparisonStatus & Readonly<Record<'baseline' | 'candidate', SummedRatio | null>>;
 
 /**
- * The bounds after each day are a confidence sequence (`normalMixtureInterval`): if the candidate is no different from
- * the baseline, the probability that a difference is ever reported is at most alpha. The first decisive day determines
- * the verdict, and no later day revokes it.
+ * Computes the status after each day. The bounds form a confidence sequence (`normalMixtureInterval`): if the candidate
+ * does not differ from the baseline, the probability that a difference is ever reported is at most alpha. The first
+ * decisive day determines the verdict, and no later day revokes it.
  *
- * @param estimates estimates of the mean difference, one per day in ascending order, each computed from that day and
+ * @param estimates estimates of the mean difference, one per day in ascending order; each is computed from its day and
  *   all earlier days
  * @param test `alpha`: probability that a difference is ever reported for a candidate that is no different from the
  *   baseline. `scale`: difference for which the bounds are tightest, > 0. `minEffect`: smallest difference that is

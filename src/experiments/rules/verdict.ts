@@ -11,8 +11,8 @@ export const experimentVerdicts = [...comparisonVerdicts, 'no_data'] as const;
 export type ExperimentVerdict = (typeof experimentVerdicts)[number];
 
 /**
- * Probability that a regression or an improvement is ever reported for a candidate that is no different from the
- * baseline, no matter how long and how often people check the results.
+ * Probability that a regression or an improvement is ever reported for a candidate that does not differ from the
+ * baseline, however long and however often people check the results.
  */
 export const FALSE_CALLS = 0.01;
 /**
@@ -40,9 +40,9 @@ export interface ComparisonStatus {
 }
 
 /**
- * The verdict on a shadow is a regression if any comparison regressed; an improvement is not reported while a golden
- * set is inconclusive. Judged live queries accumulate slowly, so they count only if their verdict is a regression or
- * an improvement, or if there is no golden set.
+ * Returns a regression if any comparison regressed. Returns no improvement while a golden set is inconclusive. Judged
+ * live queries accumulate slowly, so they count only if their verdict is a regression or an improvement, or if there is
+ * no golden set.
  *
  * @param judged null if live queries are not judged
  */
@@ -62,8 +62,8 @@ function firstOf(order: readonly ExperimentVerdict[], verdicts: readonly Experim
 
 /**
  * `decided`: a regression or an improvement was reported. `enough`: a true difference of the configured size would have
- * been detected with 80 % probability. `days`: the number of additional days needed. `more_questions`: more runs of
- * these golden queries will never suffice, but the given number of queries would. `unknown`: the noise is still
+ * been detected with 80 % probability. `days`: the number of additional days needed. `more_questions`: no number of
+ * runs of these golden queries will suffice, but the given number of queries would. `unknown`: the noise is still
  * unknown.
  */
 export type Evidence =

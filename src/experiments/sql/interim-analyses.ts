@@ -9,7 +9,9 @@ export interface ExperimentKey {
   readonly pipeline: string;
   /** Name of the shadow or, for variants, of the tag. */
   readonly experiment: string;
-  /** A different index, model or set of arms under the same name starts a new experiment. */
+  /**
+   * Identifies the index, the model or the arms. A different fingerprint under the same name starts a new experiment.
+   */
   readonly fingerprint: string;
 }
 

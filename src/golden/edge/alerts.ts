@@ -23,7 +23,7 @@ const queries = [...set, 'outcome'] as const;
 const failedShare = `sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries', { outcome: ['error', 'timeout'] })})
 / sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries')})`;
 
-/** Share of judged documents that may be lost before an alert opens a ticket. */
+/** An alert fires if more than this share of the judged documents is lost. */
 const LOST_SHARE = 0.02;
 
 /** Critical alerts about a golden set. While one of these alerts fires, warnings about the same set are redundant. */
@@ -87,8 +87,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Does not fire while a critical alert fires: if an outage begins during a run, only some queries of that run
-      // fail, which would trigger this alert too.
+      // Does not fire while a critical alert fires. If an outage begins during a run, only some queries of that run
+      // fail, and this alert would fire as well.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,

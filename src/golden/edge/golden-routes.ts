@@ -122,7 +122,7 @@ export function addGoldenRuns(
   });
 }
 
-/** Returns a copy of the context whose stores name the caller in the audit log. */
+/** Returns a copy of the context whose database writes name the caller in the audit log. */
 function actingFor(context: Context, request: FastifyRequest): Context {
   return { ...context, db: context.dbBy(keyHolder(request)) };
 }
@@ -282,7 +282,7 @@ export async function startRun(context: Context, name: string, goldenSet: string
   return run;
 }
 
-/** Runs one call at a time: each takes several hundred milliseconds, and concurrent calls would delay golden runs. */
+/** Runs one call at a time: a call takes several hundred milliseconds, and concurrent calls would delay golden runs. */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

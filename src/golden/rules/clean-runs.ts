@@ -1,6 +1,6 @@
 /**
- * Chooses the runs from which retriever noise is measured. Excludes runs that would make the noise look larger than it
- * is, and so hide later faults: runs during an incident, runs with failures, and runs from another deployment.
+ * Chooses the runs for measuring retriever noise. Excludes runs that would make the noise look larger than it is and
+ * would thus hide later faults: runs during an incident, runs with failures, and runs from another deployment.
  */
 import { decimal } from '../../core/format.ts';
 import { groupBy } from '../../core/group-by.ts';
@@ -29,8 +29,8 @@ export interface ExcludedRun {
 }
 
 /**
- * Minimum number of runs, including the pinned run, from which the noise is measured. With fewer runs, the noise would
- * be a guess.
+ * Minimum number of runs, including the pinned run, for measuring the noise. With fewer runs, the noise would be a
+ * guess.
  */
 export const MIN_CLEAN_RUNS = 3;
 

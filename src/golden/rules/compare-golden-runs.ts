@@ -1,4 +1,4 @@
-/** Compares two golden runs, using only the queries for which both have scores. */
+/** Compares two golden runs, using only the queries that have scores in both. */
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
@@ -42,7 +42,7 @@ export interface RunDifference extends MetricComparison {
 }
 
 export interface ComparedRuns {
-  /** Id of the run with which the candidate is compared. */
+  /** Id of the run that the candidate is compared with. */
   readonly against: string;
   readonly differences: readonly RunDifference[];
 }
@@ -61,8 +61,8 @@ export type RunPair = NonNullable<ReturnType<typeof pairRuns>>;
  * Returns the queries and settings that two runs share; null if they share no query or no cutoff.
  *
  * Two runs share the queries that have the same id, text and judgments in both sets. The queries in `stale` are
- * excluded: each of them has a judged document that is no longer in the store, so its score is lower through no fault
- * of the retriever.
+ * excluded: each of them has a judged document that is no longer in the store, so its score drops even if the retriever
+ * works correctly.
  */
 export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>) {
   const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
@@ -86,7 +86,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // With different relevance levels, different documents count as hits, so the stored baseline means do not apply.
+  // If the relevance levels differ, different documents count as hits, and the stored baseline means do not apply.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,
@@ -148,7 +148,7 @@ export function segmentOf(differences: readonly RunDifference[], segment: string
   return { segment, n: metrics[0]?.n ?? 0, metrics, ...decided(primary ?? null) };
 }
 
-/** Returns the comparison of all queries together, which is what checks need. */
+/** Returns the comparison over all queries, which the checks use. */
 export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
   const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
   return { runId, baselineRunId: against, metrics };

@@ -22,7 +22,7 @@ import {
 export type MetricComparison = ReturnType<typeof compareMetric>;
 
 const CONFIDENCE = 0.95;
-/** Largest difference that is due to rounding: scores that differ by no more count as equal. */
+/** Maximum difference due to rounding: scores that differ by at most this much count as equal. */
 const ROUNDING = 1e-12;
 /**
  * Minimum number of queries for a point interval if all differences are equal. With fewer queries, the sign-flip test
@@ -42,10 +42,10 @@ const MIN_EQUAL = 6;
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`. The interval
  *   extends to each side by at least q * sd, where q is the 97.5 % quantile of Student's t distribution; the variance
  *   (sd^2) and the degrees of freedom come from `noisyVariance`.
- * - If it is known how much the mean of an unchanged retriever varies, the known variance replaces the variance between
- *   queries: the variance is sd^2 from `knownVariance`, the baseline is the mean of the reruns, `p` is 2
- *   Phi(-|difference| / sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same
- *   results has sd 0, so any difference is a change.
+ * - If the variance of an unchanged retriever's mean is known, it replaces the variance between queries: the variance
+ *   is sd^2 from `knownVariance`, the baseline is the mean of the reruns, `p` is 2 Phi(-|difference| / sd), and the
+ *   interval extends 1.96 sd to each side. A retriever that always returns the same results has sd 0, so any difference
+ *   is a change.
  * - If the variance is unknown because the index was rebuilt, `p` and the width of the interval are at least those of a
  *   normal distribution with the variance from `acceptedDropVariance`. A rebuild can shift the scores of all queries at
  *   once, and no paired test can distinguish such a shift from a drop.
@@ -196,8 +196,8 @@ function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, 
 type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
 
 /**
- * Returns a variance and its degrees of freedom: the variance that the difference between the mean scores of two runs
- * has if the retriever is unchanged.
+ * Returns the variance of the difference between the mean scores of two runs of an unchanged retriever, with its
+ * degrees of freedom.
  *
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
  * of the n paired differences. The degrees of freedom of the variance, by Satterthwaite (1946), are variance^2 / ((sd^2

@@ -66,7 +66,7 @@ export interface RunsToCompare {
   readonly candidate: ScoreColumns;
   /** Noise of the retriever; absent if the retriever always returns the same results. */
   readonly noise?: NoiseTable;
-  /** Means over the reruns with which the baseline was pinned; absent if unknown. */
+  /** Means over the reruns of the pinned baseline; absent if unknown. */
   readonly means?: ScoreColumns | null;
   /** Differences accepted since the baseline was pinned; absent if there are none. */
   readonly accepted?: Accepted;
@@ -94,7 +94,7 @@ export interface RunComparison extends SegmentComparison {
 /**
  * Compares two runs over all judged queries, and over each segment that has queries.
  *
- * @throws RangeError without queries
+ * @throws RangeError if there are no queries
  */
 export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): RunComparison {
   const everything = Array.from(runs.baseline[0] ?? [], (_, row) => row);
@@ -105,7 +105,7 @@ export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): 
   };
 }
 
-/** Default if no differences have been accepted and the index is the same as in the baseline. */
+/** Default if there are no accepted differences and the index has not changed since the baseline. */
 export const nothingAccepted: Accepted = { unit: 'day', differences: {} };
 
 function compareRows(
@@ -227,8 +227,8 @@ export function isWorseThanFirst({ primary }: ManyComparison): boolean {
 
 /**
  * Returns, for each query, the rank-biased overlap of its results before and now. A query that fails now has an overlap
- * of 0; queries that failed before or that the current run does not contain are excluded. A repeated document counts at
- * its first rank.
+ * of 0. Excludes queries that failed before, and queries that the current run does not contain. A repeated document
+ * counts at its first rank.
  */
 export function stabilityOf(before: readonly QueryAnswer[], now: ReadonlyMap<string, QueryAnswer>, k: number) {
   return before.flatMap((old) => {

@@ -42,7 +42,9 @@ function unjudgedProblem({ forbidden = [], noAnswer, steps }: GoldenQuery): Prob
   return steps === undefined ? null : ['it has steps', 'use --format jsonl'];
 }
 
-/** What a format would lose or change, and how to export the query instead; null if the format can express the query. */
+/**
+ * Content that a format would lose or change, and another way to export the query; null if the format can express it.
+ */
 type Problem = readonly [problem: string, fix: string] | null;
 
 /** @throws RecalldError export_impossible for the first query with a problem */

@@ -1,4 +1,4 @@
-/** Finds forbidden documents in results, and unanswerable queries for which the retriever returned documents. */
+/** Finds forbidden documents in results, and documents that were returned for unanswerable queries. */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { fillPattern, matchesPattern, parsePattern, segmentValue } from '../../core/text/document-pattern.ts';
@@ -103,10 +103,10 @@ export function refuseContradictions(
 }
 
 /**
- * Drops forbidden documents that a second request for the same query does not return. During the first request, the
- * retriever may have been in a transient state, such as an index swap.
+ * Drops forbidden documents that a second request for the same query does not return, because the retriever may have
+ * been in a transient state, such as an index swap, during the first request.
  *
- * @param again results of the second request, at least for the queries for which a forbidden document was returned
+ * @param again results of the second request, at least for the queries that returned a forbidden document
  */
 export function confirmForbidden(
   queries: readonly GoldenQuery[],
@@ -135,7 +135,7 @@ export function confirmForbidden(
 /** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** A run stores at most this many of the unanswerable queries for which the retriever returned documents. */
+/** Maximum number of unanswerable queries with returned documents that a run stores. */
 export const MAX_NAMED = 50;
 
 /**
@@ -174,7 +174,7 @@ function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: N
   };
 }
 
-/** Returns the share of unanswerable queries that failed or got documents, with its 95 % CI (Wilson). */
+/** Returns the share of unanswerable queries that failed or returned documents, with its 95 % CI (Wilson). */
 export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults) {
   return boundedShare((failed + answered) / n, n);
 }

@@ -86,7 +86,7 @@ export function addRated(
   else builder.addJudgment(id, rated.document, grade, place);
 }
 
-/** Columns that become tags, so that the scores of a run can be shown for each of their values. */
+/** Columns that become tags, so that a run can show the scores for each of their values. */
 const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_style', 'query_length'];
 
 /**
@@ -213,8 +213,8 @@ export function addUbiRatings(
 export type QuepidColumns = NonNullable<ReturnType<typeof quepidColumnsOf>>;
 
 /**
- * Matches column names that are not names of raters. A table with such a column is read as an ordinary table, not as a
- * Quepid book.
+ * Matches column names that are not names of raters. A table with such a column is an ordinary table, not a Quepid
+ * book.
  */
 const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
 

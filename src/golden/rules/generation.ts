@@ -95,7 +95,7 @@ export const MAX_OUTPUT_TOKENS = 300;
 const USUAL_OUTPUT_TOKENS = 50;
 /** Number of tokens that the role and the separators add to each message. */
 const MESSAGE_TOKENS = 8;
-/** Assumed number of model calls per accepted query; calls for repairs and for rejected queries are included. */
+/** Assumed number of model calls per accepted query, including calls for repairs and for rejected queries. */
 const CALLS_PER_QUERY = 1.7;
 
 /**
@@ -122,8 +122,8 @@ export function estimateTotal(queries: number, inputTokens: readonly number[]): 
 }
 
 /**
- * Persona, manner and length of a query. The prompt prescribes a style, because users differ in style, while a model
- * without instructions repeats itself.
+ * Persona, manner and length of a query. The prompt prescribes a style, because users differ in style, whereas a model
+ * without such instructions repeats itself.
  */
 type QueryStyle = ReturnType<typeof queryStyle>;
 
@@ -157,7 +157,7 @@ export function queryStyle(place: number, seed: number) {
   return { persona: pick(personas, 0), manner: pick(manners, 1), length: pick(lengths, 2) };
 }
 
-/** Maximum number of characters of a chunk in the prompt: a model rarely asks about the later part of a chunk. */
+/** Maximum number of characters of a chunk in the prompt; a model rarely asks about the end of a longer chunk. */
 const MAX_CHUNK = 6000;
 
 export const querySchema = {
@@ -208,7 +208,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string, 
   ];
 }
 
-/** Returns the text from which the prompt hash is computed: all parts of the prompt that every query shares. */
+/** Returns the text that the prompt hash covers: all parts of the prompt that every query shares. */
 export function promptIdentity(): string {
   return JSON.stringify([queryMessages('', { persona: '', manner: '', length: '' }), querySchema]);
 }

@@ -35,7 +35,7 @@ interface Entry extends Required<TaggedText> {
   judgedAt: Map<string, SourcePlace> | null;
   /** For each forbidden document, the first place that names it. */
   forbidden: Map<string, SourcePlace> | null;
-  /** Place in the file at which the query is marked as unanswerable; null if it is not marked. */
+  /** Place in the file that marks the query as unanswerable; null if none does. */
   noAnswer: SourcePlace | null;
   repeats: number;
 }
@@ -66,12 +66,12 @@ export class GoldenSetBuilder {
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
   /**
-   * Query ids that occur in judgments but belong to no query. Messages describe how these ids differ from the ids of
+   * Query ids that occur in judgments but belong to no query. Messages describe how they differ from the ids of
    * queries.
    */
   readonly #unknownQueries = new Set<string>();
 
-  /** `digest` maps text to a hex hash of at least 16 digits, from which queries without an id get their ids. */
+  /** `digest` hashes text to at least 16 hex digits, which are used to build ids for queries without an id. */
   constructor(digest: (text: string) => string, skipOwnDocument = false) {
     this.#digest = digest;
     this.#skipOwnDocument = skipOwnDocument;
@@ -210,7 +210,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Like `finish`, but in steps, so that the caller can yield to other work in between. */
+  /** Like `finish`, but in steps, between which the caller can yield to other work. */
   *finishInSteps(source: string, isUnjudged = false) {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
@@ -262,7 +262,7 @@ export class GoldenSetBuilder {
         ...summary.counts(),
         /** How each column was read, in file order; empty for formats without columns. */
         columns: this.columns,
-        /** Numbers of rows, queries and judgments in the file that were skipped, by reason. */
+        /** Number of skipped rows, queries and judgments by reason. */
         skipped: this.warnings.skipped(),
       },
     };
@@ -282,8 +282,8 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Describes how the query ids of judgments differ from the ids of queries. If all ids match, describes instead why
-   * rows were skipped.
+   * Describes how the query ids of judgments differ from the ids of queries or, if all ids match, why rows were
+   * skipped.
    */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];

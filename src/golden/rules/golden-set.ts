@@ -115,7 +115,7 @@ export interface GoldenSetVersion {
   readonly queries: number;
   readonly judgments: number;
   readonly origin: GoldenOrigin;
-  /** A sentence that states how the version was created; null for an ordinary import. */
+  /** Describes in one sentence how the version was created; null for an ordinary import. */
   readonly note: string | null;
 }
 
@@ -124,7 +124,7 @@ export interface QueryOrigin {
   readonly queryId: string;
   readonly kind: 'live' | 'generated';
   readonly pipeline: string;
-  /** Hash of the live query's id, by which an erasure finds the golden query; null for generated queries. */
+  /** Hash of the live query's id, which an erasure uses to find the golden query; null for generated queries. */
   readonly liveQueryHash: string | null;
   readonly userHash: string | null;
   readonly askedAt: Date | null;
@@ -197,7 +197,7 @@ export interface TaggedText {
 
 /** A query as written in a file: not yet trimmed or checked. */
 export interface QueryDraft extends TaggedText {
-  /** Query id; null if the file has none, in which case the id is derived from text, steps and tags. */
+  /** Query id; null if the file has none and the id is derived from text, steps and tags. */
   readonly id: string | null;
 }
 

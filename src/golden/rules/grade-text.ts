@@ -59,7 +59,7 @@ export function mayHoldGrades(values: readonly string[]): boolean {
     const whole = present.map(readGrade);
     return whole.some((grade, i) => grade === null || !/^[+-]?\d+$/.test(present[i] ?? '')) || whole.every(isSmall);
   }
-  // A column that contains only `x` and empty cells can distinguish rows, but a column of `x` alone cannot.
+  // A column of `x` and empty cells may mark the relevant rows, but a column of `x` alone distinguishes no rows.
   if (present.length < values.length && present.every((value) => /^x$/i.test(value))) return true;
   if (TRUTH_LETTERS.some((letters) => present.every((value) => letters.test(value)))) return true;
   return present.every((value) => TRUTH.test(value) || RELEVANCE.test(value) || isSmall(readGrade(value)));

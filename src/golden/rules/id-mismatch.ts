@@ -110,7 +110,7 @@ export function idsAlike(judged: readonly string[], returned: readonly string[],
 
 /**
  * Searches for pairs of a judged and a returned id that differ in a prefix or suffix: only one of the two ids has it,
- * or the two ids have different ones. Returns a pair that shows the most common difference.
+ * or each id has a different one. Returns a pair that shows the most common difference.
  */
 function differenceOfAffix(judged: readonly string[], returned: readonly string[]): IdDifference | null {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
@@ -157,7 +157,7 @@ function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): I
   return null;
 }
 
-/** Minimum length of the part that two ids share; a shorter shared part may be due to chance. */
+/** Minimum length of a part that two ids share; ids may share a shorter part by chance. */
 const MIN_COMMON = 4;
 
 interface Part {

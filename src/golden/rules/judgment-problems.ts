@@ -35,7 +35,7 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
   return {
     duplicates,
     contradictions,
-    /** Ids of queries without a relevant document. These queries score 0, whatever the retriever returns. */
+    /** Ids of queries without a relevant document. These queries score 0 regardless of the results. */
     withoutRelevant: queries
       .filter(({ judgments }) => !judgments.some(({ grade }) => grade >= relevanceLevel))
       .map(({ id }) => id),

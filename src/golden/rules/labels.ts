@@ -37,7 +37,7 @@ const MIN_AGREEMENT = 0.8;
 const RUN = 3;
 /** Minimum number of word sequences in a chunk that is proposed as a part; shorter chunks match too many texts. */
 const MIN_RUNS_OF_PART = 5;
-/** Maximum number of parts that are proposed for a document; documents are rarely split into more chunks. */
+/** Maximum number of parts proposed for a document; documents are rarely split into more chunks. */
 const MAX_PARTS = 5;
 
 /**
@@ -45,7 +45,7 @@ const MAX_PARTS = 5;
  * document, returns only those chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing
  * text's three-word sequences. If there is no such chunk, the document may have been split. In that case, returns the
  * chunks whose three-word sequences mostly (at least 0.8) occur in the missing text, sorted by how much of the missing
- * text they contain. Returns nothing if no chunk is similar enough, because a proposal would be a guess.
+ * text they contain. Returns no chunk if none is similar enough, because a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -124,7 +124,7 @@ export function fateOf(
 }
 
 /**
- * Describes a number of stale labels, such as "3 superseded, 5 deleted in the manifest".
+ * Returns text such as "3 superseded, 5 deleted in the manifest" for a number of stale labels.
  *
  * @param deleted number of stale labels whose documents the manifest lists as deleted
  */
@@ -163,7 +163,7 @@ export type LabelProbe =
   /** The store could not be probed. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Returns the documents with a grade above 0, because only their absence changes a score. */
+/** Returns the documents with a grade above 0; the absence of other documents changes no score. */
 export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
   const ids = queries.flatMap(({ judgments }) =>
     judgments.filter(({ grade }) => grade > 0).map(({ documentId }) => documentId),
@@ -234,8 +234,8 @@ export function proposeLabels(
 
 /**
  * Assigns the grades of missing documents to the chunks that replaced them; a chunk with a grade keeps the higher one.
- * Removes the judgments of deleted documents. A query that loses its last document with a grade above 0 is left out,
- * unless it has forbidden documents; then it keeps only those.
+ * Removes the judgments of deleted documents. A query that loses its last document with a grade above 0 is removed. If
+ * it has forbidden documents, however, the query is kept without judgments.
  */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = groupBy(accepted, ({ queryId }) => queryId);
@@ -283,7 +283,7 @@ export function matchAcceptances(proposals: readonly LabelProposal[], acceptance
   }
   return {
     accepted,
-    /** Acceptances that match no current proposal or chunk, because the set or the store has changed. */
+    /** Acceptances that match no current proposal or chunk, or that accept none of the proposed chunks. */
     unknown,
   };
 }

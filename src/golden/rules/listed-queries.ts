@@ -88,7 +88,10 @@ function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<str
 
 export type ChangedQuery = ReturnType<typeof changedQueries>[number];
 
-/** Returns the queries that both runs contain and whose score by `key` changed, largest drop first, ties by id. */
+/**
+ * Returns the queries that both runs contain and whose score by `key` changed, or whose results became empty; largest
+ * drop first, ties by id. Excludes the queries in `stale`.
+ */
 export function changedQueries(
   baseline: ComparedSide,
   candidate: ComparedSide,

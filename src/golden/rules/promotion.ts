@@ -19,7 +19,7 @@ export const choiceReasons = [
 
 export type ChoiceReason = (typeof choiceReasons)[number];
 
-/** Minimum Jaccard similarity of words at which a query counts as a near-duplicate of a known query. */
+/** Minimum Jaccard similarity of words between near-duplicates. */
 const NEAR = 0.8;
 /**
  * A query is frequent if at least this many sampled live queries have the same tags and, except for case and
@@ -32,7 +32,7 @@ const RELEVANT_GRADE = 2;
 /**
  * Groups queries that have the same tags and whose texts are equal except for case and punctuation. Drops
  * near-duplicates of golden queries, and of other live queries. Then chooses one query at a time, in round-robin order,
- * from six groups: queries for which no graded document is relevant, queries with negative feedback, queries without a
+ * from six groups: queries without a relevant graded document, queries with negative feedback, queries without a
  * similar golden query, queries with positive feedback, queries with clicks, and frequent queries. Chooses the query
  * with the worst grades from the first group, and the most frequent query from every other group. Queries that are in
  * none of these groups are not chosen.
@@ -174,7 +174,7 @@ function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
   return {
-    /** Number of times that users gave positive feedback on the results; clicks are not counted. */
+    /** Number of times that users gave positive feedback on the results, excluding clicks. */
     positive: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'positive'),
     negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
     clicks: count(({ kind }) => kind === 'click'),

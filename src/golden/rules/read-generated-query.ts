@@ -117,7 +117,7 @@ const cannot =
 const writing = '(?:generate|create|write|formulate|produce|provide|come up with|think of|form|ask|derive|make)';
 
 /**
- * Phrases with which a model declines to write a query. These phrases must not match real queries, such as "I cannot
+ * Phrases that a model uses to decline to write a query. These phrases must not match real queries, such as "I cannot
  * log in".
  */
 const refusals: readonly RegExp[] = [

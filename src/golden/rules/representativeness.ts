@@ -19,7 +19,7 @@ const TYPICAL = 5;
 /**
  * Clusters the live queries with spherical k-means, into one cluster per 25 queries, but at most 64 clusters. A golden
  * query belongs to the cluster of the most similar live query. A live query is covered if its cosine with a golden
- * query is at least the median cosine of its cluster, so that the threshold fits the cosines of the embedding model.
+ * query is at least the median cosine of its cluster. The threshold thus adapts to the cosines of the embedding model.
  * The median is taken over at most 200 random pairs per cluster. Clusters with a single query use the median over all
  * clusters.
  *
@@ -128,8 +128,8 @@ function similarityBounds(vectors: Matrix, members: readonly (readonly number[])
     return median(cosines);
   });
   const known = medians.flatMap((one) => one ?? []);
-  // If no cluster has a pair, as with a single live query, a golden query counts as similar only if its vector has the
-  // same direction as that of the live query.
+  // If no cluster has a pair, as with a single live query, a golden query counts as similar only if its vector and that
+  // of the live query have the same direction.
   const fallback = known.length === 0 ? 1 - 1e-6 : median(known);
   return medians.map((one) => one ?? fallback);
 }
@@ -147,7 +147,7 @@ function nearestGolden(live: Matrix, golden: Matrix) {
     return best;
   });
   return {
-    /** Cosine of each live query to its nearest golden query; -2 if there is none. */
+    /** Cosine between each live query and its nearest golden query; -2 if there is none. */
     toLive,
     /** For each golden query, the index of the most similar live query. */
     ofGolden,

@@ -89,12 +89,12 @@ export function describeLevels(levels: Levels, key: string): string {
  * narrower interval. With several overlapping runs, the lowest difference counts, so that the new threshold is not
  * stricter than the old one for any of these runs.
  *
- * A regression check shifts if the new version compares worse with the baseline than the old version does. The shift is
- * the new version's difference from the baseline minus the old version's difference. In this calculation, a drop of the
- * old version counts as at most half of the drop that the check reports. A regression check does not shift if the old
- * version showed a regression. After the new version has taken over, the check therefore reports only a further drop.
- * The new version can score lower without a new drop, because the scores of the queries that it shares with the
- * baseline may have dropped more than those of the other queries.
+ * A regression check shifts if the new version's difference from the baseline is lower than the old version's. The
+ * shift is the new version's difference minus the old version's. In this calculation, a drop of the old version counts
+ * as at most half of the drop that the check reports. A regression check does not shift if the old version showed a
+ * regression. After the new version has taken over, the check therefore reports only a further drop. The new version
+ * can score lower without a new drop, because the scores of the queries that it shares with the baseline may have
+ * dropped more than those of the other queries.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

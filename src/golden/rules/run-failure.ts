@@ -37,7 +37,7 @@ export function runFailure(answers: readonly AnswerEnd[]) {
     /** Number of queries that failed with a different code. */
     others: failed.length - queries - notAsked,
     /**
-     * Number of queries that were skipped because the retriever was down: a consequence of an outage, never its cause.
+     * Number of queries that were not sent because the retriever was down; a consequence of an outage, never its cause.
      */
     notAsked,
     /** Total number of queries that have been run, including failed queries. */
@@ -80,7 +80,7 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
   return {
     /** Warning if the set and the retriever use different ids for some documents, so that scores are too low. */
     ids: idWarning(queries, answers),
-    /** Warning if the retriever returns fewer documents than requested; this may be right for a small store. */
+    /** Warning if the retriever returns fewer documents than requested; this is normal for a small store. */
     depth: depthWarning(answers, k),
   };
 }

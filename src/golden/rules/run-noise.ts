@@ -1,7 +1,7 @@
 /**
  * Models how much the mean of a metric varies while the retriever stays the same. The mean can vary between runs on an
- * unchanged index, from day to day, and between rebuilds of the index. This noise determines how small a drop a golden
- * set can detect.
+ * unchanged index, from day to day, and between rebuilds of the index. This noise limits how small a drop a golden set
+ * can detect.
  */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
@@ -48,7 +48,7 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]) {
      * variance from a real drop.
      */
     sharedVariance: 2 * Math.max(0, ofMeans - ofQueries / n),
-    /** Number of queries over which the noise was measured. */
+    /** Number of queries in the noise measurement. */
     queries: n,
     /** Number of queries whose score differed between reruns. */
     moved,
@@ -116,7 +116,7 @@ function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 const SAME_SCORE = 1e-12;
 
 export interface Expected {
-  /** Mean score of each query over the runs with which the baseline was pinned. */
+  /** Mean score of each query over the pinned run and its reruns. */
   readonly means: ArrayLike<number>;
   readonly unit: Accepted['unit'];
   /** Differences from the baseline on accepted days or in accepted index generations. */
@@ -154,9 +154,9 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * @returns null if the variance is unknown. The variance is unknown if the index generation differs from the
  *   baseline's. The variance is also unknown if scores vary more from day to day than between reruns and this variation
  *   exceeds `minEffect`, because such variation indicates unnoticed rebuilds of the index. With such an index, only the
- *   paired test can determine whether scores changed. If all reruns scored the same, the limit of this variation is
- *   `minEffect` / 2 instead of `minEffect`. In that case, only the differences between days show how much scores vary,
- *   and a few days say little about the largest drop.
+ *   paired test can determine whether scores changed. If all reruns scored the same, the limit is `minEffect` / 2
+ *   instead of `minEffect`: only the differences between days then show how much scores vary, and a few days reveal
+ *   little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -185,8 +185,8 @@ function poissonBound(count: number): number {
 /** Minimum number of days or generations for an estimate of the variance. */
 const MIN_ACCEPTED = 5;
 /**
- * Maximum number of days or generations from which the variance is estimated. Only the first days or generations after
- * the baseline are used, because later scores may drift with the index.
+ * Maximum number of days or generations for the estimate of the variance. The estimate uses only the first days or
+ * generations after the baseline, because later scores may drift with the index.
  */
 export const MAX_ACCEPTED = 30;
 
@@ -207,7 +207,7 @@ export interface Accepted {
 
 /**
  * Confidence level of the bound for all differences. The level is high because the scores of a few nights may be
- * similar by chance, and a bound from these nights would then cause repeated pages on later nights.
+ * similar by chance; a bound computed from these nights would then cause repeated pages on later nights.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**

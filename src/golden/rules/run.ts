@@ -76,17 +76,17 @@ export interface RunStages {
 }
 
 /**
- * Number of queries per batch. A batch is small enough that losing it costs little, and large enough to justify a
+ * Number of queries per batch. A batch is small enough that its loss costs little, and large enough to justify a
  * message in the queue.
  */
 export const BATCH_QUERIES = 50;
 
-/** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
+/** Settings of a run, which are stored with the run so that its scores can still be interpreted years later. */
 export interface RunSettings {
   /** Cutoffs of every measure; the largest is the number of documents that recalld requests from the retriever. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Sums of gains that the config requests; absent in runs that predate the support for gains. */
+  /** Sums of gains that the config requests; absent in runs that predate support for gains. */
   readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;
@@ -95,13 +95,13 @@ export interface RunSettings {
   readonly errorBudget: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Absent in runs that predate the support for unanswerable queries. */
+  /** Absent in runs that predate support for unanswerable queries. */
   readonly noAnswer?: NoAnswerLimits;
   /** Separator that ends the document id in a chunk id; if absent, the ids in results and judgments are not split. */
   readonly chunkSeparator?: string;
 }
 
-/** Limits within which the results of an unanswerable query count as empty. */
+/** Limits up to which the results of an unanswerable query count as empty. */
 export interface NoAnswerLimits {
   /** Documents with a higher score, or without a score, count; if null, all documents count. */
   readonly maxScore: number | null;
@@ -150,10 +150,10 @@ export interface SegmentScore extends MetricSummary {
   readonly k: number;
 }
 
-/** Minimum share of failed queries at which a run reports retriever errors. */
+/** Minimum share of failed queries for a run to report retriever errors. */
 export const ERRORS_SHARE = 0.05;
 
-/** Minimum share of failed queries at which a run reports an outage. */
+/** Minimum share of failed queries for a run to report an outage. */
 export const OUTAGE_SHARE = 0.5;
 
 export function failureSentence(runId: string | null, reason: string | null): string {
@@ -181,7 +181,7 @@ export interface RunReason {
   readonly purpose: RunPurpose;
   /** The trigger of the run. `sentinel`: a failed sentinel started this full run. */
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
-  /** A sentence that states why the run was started outside its schedule. */
+  /** Explains in one sentence why the run was started outside its schedule. */
   readonly cause: string | null;
   /** Ids of the queries to run; null for the whole set. */
   readonly queryIds: readonly string[] | null;
@@ -207,7 +207,7 @@ export interface GoldenRun extends NewRun {
   readonly status: RunStatus;
   readonly finishedAt: Date | null;
   readonly queriesTotal: number;
-  /** A sentence that states why a run is void or failed. */
+  /** Explains in one sentence why the run is void or failed. */
   readonly reason: string | null;
   /** Sentences about likely mistakes in the config or the set, based on the results. */
   readonly warnings: readonly string[];
@@ -227,7 +227,7 @@ export interface GoldenRun extends NewRun {
   readonly answersDeletedAt: Date | null;
 }
 
-/** Results of looking up the judged documents in the store; the numbers are null if the store was not probed. */
+/** Result of the search for the judged documents in the store; the numbers are null if the store was not probed. */
 export interface RunLabels {
   /** Number of judged documents that were looked up. */
   readonly probed: number | null;
@@ -235,11 +235,11 @@ export interface RunLabels {
   readonly stale: number | null;
   /** Number of documents that the manifest lists as deleted; `stale` includes them. */
   readonly deleted: number | null;
-  /** Number of documents that are missing without a replacement: their loss makes retrieval worse. */
+  /** Number of missing documents without a replacement; their loss makes retrieval worse. */
   readonly lost: number | null;
   /** Number of queries whose relevant documents are all superseded or deleted. */
   readonly deadQueries: number | null;
-  /** A sentence that states why the store could not be probed. */
+  /** Explains in one sentence why the store could not be probed. */
   readonly gap: string | null;
 }
 
@@ -252,7 +252,7 @@ export interface ForbiddenCounts {
   readonly unconfirmed: number;
 }
 
-/** An unanswerable query for which more documents were returned than the limits allow. */
+/** An unanswerable query with more returned documents than the limits allow. */
 export interface FalseAnswer {
   readonly query: string;
   /** Number of documents above `maxScore`. */
@@ -267,10 +267,7 @@ export interface NoAnswerResults {
   /** Number of failed queries, which are not counted as empty results. */
   readonly failed: number;
   readonly answered: number;
-  /**
-   * At most fifty queries, sorted by the number of documents that were returned for them, highest number first, then by
-   * id.
-   */
+  /** At most fifty queries, sorted by their number of returned documents (highest first), then by id. */
   readonly worst: readonly FalseAnswer[];
 }
 

@@ -21,8 +21,8 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
 }
 
 /**
- * Returns the time at which the local day that contains `at` began in the given time zone: midnight, or the first
- * minute of the day if clocks skip midnight.
+ * Returns the start of the local day that contains `at` in the given time zone: midnight, or the first minute of the
+ * day if clocks skip midnight.
  */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);
@@ -47,7 +47,7 @@ function dayOf(timezone: string, at: Date): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Caches date formatters, because creating a formatter takes longer than using it, and there are few time zones. */
+/** Caches date formatters, because there are few time zones and creating a formatter takes longer than using it. */
 function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${locale} ${timeZone}`;
   const known = formats.get(key);
@@ -96,7 +96,7 @@ export function fitsBudget({
   readonly planned: number;
   /** Number of queries of a full run. */
   readonly full: number;
-  /** True if the set has a sentinel; in that case, a full run may be needed at any time. */
+  /** True if the set has a sentinel, so that a full run may be needed at any time. */
   readonly hasSentinel: boolean;
 }): boolean {
   if (limit === null || purpose === 'manual') return true;

@@ -8,8 +8,8 @@ import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 import { hasSteps, rankingsOf } from './steps.ts';
 
 /**
- * Segment without the queries whose relevant documents are all superseded or deleted; scored only if this excludes
- * some, but not all, queries.
+ * Segment without the queries whose relevant documents are all superseded or deleted; scored only if it contains some,
+ * but not all, queries.
  */
 export const ALIVE_SEGMENT = 'alive';
 
@@ -73,9 +73,9 @@ export type GoldenMeasure = (typeof goldenMeasures)[number];
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
- * Returns the measures of a run with these queries. Includes the measures of unions only if a query has steps, because
- * without steps, they contain no more information than recall. For the measures of unions, a query without steps is
- * treated as a query with one step.
+ * Returns the measures of a run with these queries. Includes the union measures only if a query has steps, because
+ * without steps they add no information to recall. In union measures, a query without steps counts as a query with one
+ * step.
  */
 export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
   return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));

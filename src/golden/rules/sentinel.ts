@@ -55,11 +55,10 @@ export function evaluateSentinel(
  * Chooses at most `count` queries, most informative first, and returns their ids in the order of the set.
  *
  * The queries must be able to show a drop. A query with score s can drop by at most s. If a fault removes the documents
- * of a share f of the queries, the sentinel's mean score m drops by f * m. Queries that always score 0 therefore detect
- * nothing. If a score varies between runs, a drop that is no larger than this variation stays unnoticed. Queries are
- * therefore ordered by the mean minus the standard deviation of their scores over the last full runs. Ties, such as
- * many queries that always score 1, are broken by a hash of the id, so that neighbors in the file are not chosen
- * together.
+ * of a share f of the queries, the sentinel's mean score m drops by f * m. A query that always scores 0 can therefore
+ * never show a drop. If a score varies between runs, a drop within this variation goes unnoticed. Queries are therefore
+ * ordered by the mean minus the standard deviation of their scores over the last full runs. Ties, such as many queries
+ * that always score 1, are broken by a hash of the id, so that neighbors in the file are not chosen together.
  *
  * Because a fault may affect a single segment, the segments take turns, smallest first: each segment adds its most
  * informative query that has not been chosen yet. Queries without a segment form an additional segment.

@@ -60,7 +60,7 @@ interface NearPair {
 /**
  * Returns all pairs of texts whose word sets have a Jaccard similarity of at least `threshold`, ordered by the index of
  * the second text, then by the index of the first. To save time, compares only pairs that share one of their rarest
- * words. No pair is missed: if all sets are sorted in the same order, two sets whose similarity reaches the threshold
+ * words. This misses no pair: if all sets are sorted in the same order, two sets whose similarity reaches the threshold
  * share a word that is among the first |A| - ceil(threshold |A|) + 1 words of each set A (prefix filter, Chaudhuri,
  * Ganti and Kaushik 2006). A text without words is similar to no other text.
  *

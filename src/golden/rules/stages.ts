@@ -1,7 +1,6 @@
 /**
- * Measures what share of the relevant documents in a golden set each retriever stage keeps, and what share each stage
- * loses. Each share is computed per query, over its relevant documents (like recall), and then averaged over the
- * queries.
+ * Measures the shares of the relevant documents in a golden set that each retriever stage keeps and loses. Each share
+ * is computed per query, over its relevant documents (like recall), and then averaged over the queries.
  */
 
 import type { GoldenQuery } from '../../core/model.ts';
@@ -191,7 +190,7 @@ function timesOf(latencies: readonly number[]) {
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }
 
-/** Returns the milliseconds of a response that were spent outside all stages; an empty array if unknown. */
+/** Returns the time that a response spent outside all stages, in milliseconds; an empty array if unknown. */
 function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
   const { stages, latencyMs, hasFailed } = query;
   if (latencyMs === null || hasFailed || stages.size === 0) return [];
@@ -200,9 +199,7 @@ function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
   return own.length < groups.length ? [] : [Math.max(0, left)];
 }
 
-/**
- * Returns the time of the slowest of several parallel stages; an empty array if any of them does not report its time.
- */
+/** Returns the time of the slowest parallel stage; an empty array if any of the stages does not report its time. */
 function timeOf({ stages }: StagedQuery, names: readonly string[]): number[] {
   const own = names.flatMap((name) => stages.get(name)?.latencyMs ?? []);
   return own.length === names.length ? [Math.max(...own)] : [];

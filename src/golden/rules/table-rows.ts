@@ -72,7 +72,7 @@ export function addTableRow(
   }
 }
 
-/** Rejects nested JSON values, except lists of documents or judgments. */
+/** Rejects nested JSON values other than lists of documents or judgments. */
 function refuseNested(nested: TableRow['nested'], readings: TableColumns['readings'], place: SourcePlace): void {
   for (const index of nested ?? []) {
     const { column = '', readAs } = readings[index] ?? {};

@@ -54,8 +54,8 @@ export interface MeasuredDifference {
   /** Number of queries that score lower in the candidate. */
   readonly losses: number;
   /**
-   * `reruns` compares the run with the mean of the runs with which the baseline was pinned, and uses the noise between
-   * those runs. All other methods compare the run only with the pinned run.
+   * `reruns` compares the run with the mean of the pinned run and its reruns, and uses the noise between those runs.
+   * All other methods compare the run only with the pinned run.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
@@ -69,8 +69,8 @@ const ROUNDING = 1e-12;
  * - `regression` if the mean dropped by at least the minimum effect, and p < alpha;
  * - `improvement` if the mean rose by at least the minimum effect, and p < alpha;
  * - `no_change` if no query changed, or if the whole interval is within the minimum effect and the exact, two-sided
- *   sign test shows no common direction; the sign test is needed because a small difference between the means can hide
- *   that 43 queries score worse and none scores better;
+ *   sign test shows no common direction; the sign test is needed because the difference between the means can be small
+ *   even if 43 queries score worse and none scores better;
  * - `inconclusive` otherwise.
  *
  * `unjudged` is never a regression or an improvement, because documents without a judgment may or may not be relevant.
@@ -88,10 +88,10 @@ export function classifyDifference(measured: MeasuredDifference, settings: Compa
 }
 
 /**
- * True if chance does not explain the imbalance between queries that score lower and queries that score higher: exact,
- * two-sided sign test (McNemar's test for hits). Always false if the run is compared with the mean of reruns that
- * varied, because `wins` and `losses` come from the comparison with the pinned run alone. If the pinned run is unusual,
- * nearly all queries differ from it in the same direction.
+ * True if queries that score lower and queries that score higher are so unequal in number that the exact, two-sided
+ * sign test (McNemar's test for hits) rules out chance. Always false if the run is compared with the mean of reruns
+ * that varied, because `wins` and `losses` come from the comparison with the pinned run alone. If the pinned run is
+ * unusual, nearly all queries differ from it in the same direction.
  */
 export function isOneSided(
   { wins, losses, ciMethod, ciLow, ciHigh }: Omit<MeasuredDifference, 'measure'>,

@@ -95,7 +95,7 @@ export type AskEnd = 'asked_all' | 'gave_up';
  * Sends every query once, with its steps in order, and passes the results of each query, including failures, to
  * `onAnswer`. After 20 consecutive failures, which are counted over all callers of the retriever, waits before each
  * further query. After 8 more failures, stops sending queries, and records the remaining queries as `error` with the
- * code `not_asked`, so that an outage is reported within seconds, whatever the size of the set.
+ * code `not_asked`, so that recalld reports an outage within seconds, even for a large set.
  *
  * Rejects with the reason of `signal` when the signal aborts; results that have already been passed on remain valid.
  */
@@ -126,8 +126,7 @@ export async function askRetriever(
       const request = { text: query.text, k, tags: query.tags, withText: true, withStages: true };
       const answer = await retriever.retrieve(request, signal);
       hasFailed = answer.kind !== 'documents';
-      // Ignores the latency of a request that fails with an error, because this latency says nothing about the load of
-      // the service.
+      // Ignores the latency of a failed request, because it says nothing about the load of the service.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
       return toQueryAnswer(query, answer, settings.chunkSeparator);
     } finally {

@@ -16,7 +16,7 @@ export function comparedJson({ against, differences }: ComparedRuns): ComparedJs
     run_id: against,
     excluded: differences[0]?.excluded ?? 0,
     ...comparisonJson(all),
-    // Computed only on access, because the computation takes tens of milliseconds.
+    // Computes the advice only on access, because the computation takes tens of milliseconds.
     get advice() {
       return adviseOnSetSize(all, storedComparison);
     },

@@ -109,8 +109,8 @@ interface Conclusion {
 }
 
 /**
- * Computes the final status, scores and check results of a run. Reads the query results from stored rows only, so that
- * a resumed run ends in the same way.
+ * Computes the final status, scores and check results of a run. Reads only stored query results, so that a resumed run
+ * ends in the same way.
  *
  * @param asked every query of the run; queries without a judgment have no score
  * @param forbidden returned documents that the set or an isolation rule forbids; null if neither forbids any
@@ -188,7 +188,7 @@ async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record
   );
 }
 
-/** Returns the comparison with the pinned run, or a sentence that states why there is none. */
+/** Returns the comparison with the pinned run, or a sentence that explains why there is none. */
 async function compareWithBaseline(
   conclusion: Conclusion,
   { shadowOf }: WatchedPipeline,

@@ -18,22 +18,22 @@ export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks name the measure with its cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
-/** Number of latest runs that are read per set; fewer runs end between two calls to `measureRetrievers`. */
+/** Number of latest runs to read per set; between two calls to `measureRetrievers`, fewer runs than this end. */
 const RECENT = 5;
 
 /**
  * For the latest finished runs that have no measurement yet, measures the share of queries that failed or timed out,
  * the p95 latency of the other queries, the overlap of the results with those of the pinned run, and the size of the
  * returned texts. For completed runs, also measures the recall of the first stage and the share of unanswerable queries
- * for which documents were returned. Skips cancelled runs. All measurements have the segment `golden_set=<name>`.
+ * that returned documents. Skips cancelled runs. All measurements have the segment `golden_set=<name>`.
  *
  * @throws the errors of forEachPipeline
  */
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // Does not stop on a signal, because each set needs only a few database statements, and because the checks that
-  // follow need the measurements of all sets.
+  // Does not stop on a signal: each set needs only a few database statements, and the subsequent checks need the
+  // measurements of all sets.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {

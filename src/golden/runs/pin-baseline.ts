@@ -8,7 +8,7 @@ import { assertAnswers } from './stored-runs.ts';
 
 export interface PinRequest {
   readonly note: string | null;
-  /** Reruns that were made for this pin; if null, the runs just before the pinned run are used. */
+  /** Reruns that were made for this pin; null to use the runs just before the pinned run. */
   readonly reruns: readonly GoldenRun[] | null;
   readonly by: string;
   readonly now: Date;
@@ -52,7 +52,7 @@ export async function pinRun(
   );
   return {
     baseline: { ...pin, excludedRuns: excluded, unpinnedAt: null },
-    /** Number of runs on which the noise was measured, including the pinned run; 1 if the noise is unknown. */
+    /** Number of runs in the noise measurement, including the pinned run; 1 if the noise is unknown. */
     runs: measured.length,
     isDeterministic,
     /** Warnings for the person who pins the run, one sentence each; empty for a clean run. */
@@ -75,8 +75,8 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
 }
 
 /**
- * Maximum number of earlier runs on which the noise is measured. Including the pinned run, the noise is measured on at
- * most ten runs, the number for which regression checks are calibrated.
+ * Maximum number of earlier runs in the noise measurement. With the pinned run, the measurement has at most ten runs,
+ * the number for which regression checks are calibrated.
  */
 const MAX_EARLIER_RUNS = 9;
 

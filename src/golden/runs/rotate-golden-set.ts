@@ -1,4 +1,4 @@
-/** Runs a new version of a set beside the old one until it can take over without changing the verdicts of checks. */
+/** Runs a new version of a set alongside the old one until the new version can take over without changing verdicts. */
 
 import {
   evaluateGoldenRun,
@@ -78,9 +78,9 @@ export function checkShiftsAt(rotations: readonly GoldenRotation[], version: num
 const MAX_PAIRS = 100;
 
 /**
- * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Includes a tick
- * only if the verdict of the stale-labels checks on the new version is `ok` or the same as on the old version, because
- * a version with worse labels must not take over.
+ * Returns, newest first, a pair of runs for each tick whose runs of both versions completed. Includes a tick only if
+ * the verdict of the stale-labels checks on the new version is `ok` or the same as on the old version, because a
+ * version with worse labels must not take over.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,
@@ -108,9 +108,9 @@ export async function overlappingRuns(
 
 /**
  * Lets the new version take over once the runs of both versions have completed at enough ticks. From then on, the
- * scores of the new version are exported. Thresholds shift with the mean score of the set, so that an unchanged
- * retriever gets the same verdicts. Changed judgments and cut-off texts of the same queries do not shift thresholds,
- * because such a shift would hide a wrong import. The change is recorded as a deployment, with the mean scores of both
+ * scores of the new version are exported. Thresholds shift with the mean score of the set, so that the verdicts on an
+ * unchanged retriever stay the same. Changed judgments and cut-off texts of the same queries do not shift thresholds,
+ * because such a shift would hide a faulty import. The change is recorded as a deployment, with the mean scores of both
  * versions on the overlapping runs.
  */
 export async function advanceRotation(

@@ -1,6 +1,7 @@
 /**
  * Executes golden runs. The set version and the settings of a run are fixed when the run starts. Workers then run the
- * remaining queries of the run, batch by batch or all at once, score the run and end it. Idempotent and resumable.
+ * remaining queries of the run, batch by batch or all at once, score the run and end it. Execution is idempotent and
+ * resumable.
  */
 
 import { randomBytes } from 'node:crypto';

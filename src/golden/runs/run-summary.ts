@@ -151,7 +151,7 @@ export function scoresOf(
 /**
  * Returns one page of queries, and the total number of queries in the view.
  *
- * @param against the run with which the queries are compared; null for no comparison
+ * @param against the run to compare the queries with; null for no comparison
  * @param key the metric of the listed scores
  * @param from index of the first query of the page
  */

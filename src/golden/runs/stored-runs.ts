@@ -48,7 +48,10 @@ export async function compareStoredRuns(
   return context.statistics.compareRuns(before, after, stale, known, signal);
 }
 
-/** Reads another run for a comparison with a run whose side is known; queries of the same version are not read again. */
+/**
+ * Reads the other side of a comparison with `run`. If both runs have the same set version, takes the queries from
+ * `side`.
+ */
 export async function readOtherSide(
   context: Context,
   other: GoldenRun,
@@ -62,7 +65,7 @@ export async function readOtherSide(
     : readComparedSide(context, { ...other, settings: withNamingOf(run, other) });
 }
 
-/** Reads the noise and the means of a pinned run, for a comparison with a run that ended at the time `at`. */
+/** Reads the noise and the means of a pinned run, to compare a run that ended at the time `at` with it. */
 export async function readBaselineStatistics(
   { db }: Context,
   { noise }: GoldenBaseline,
@@ -89,8 +92,8 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
 }
 
 /**
- * Throws if the results of the run were deleted. Callers must check this before they read results, because deleted
- * results look like empty results.
+ * Throws if the results of the run were deleted. Callers must call this function before they read results, because
+ * deleted results look like empty results.
  *
  * @throws RecalldError answers_deleted
  */
@@ -104,7 +107,8 @@ export function describeDeletedAnswers({ id, startedAt }: GoldenRun): string {
 }
 
 /**
- * Reads the results of another run, with document ids in the form that this run uses (chunks or whole documents).
+ * Reads the results of another run, with document ids in the form that this run uses (ids of chunks or of whole
+ * documents).
  *
  * @throws RecalldError answers_deleted
  */
@@ -154,8 +158,8 @@ export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
  * a pinned baseline, accounts for the retriever noise that is stored with the baseline.
  *
  * @param measure the metric by which the changed queries are sorted, such as `ndcg@10`
- * @param extent `computed`: compares all segments, which takes seconds. `as_stored`: uses the comparison with the
- * first run that is stored with the second run; if there is none, compares all queries, without segments.
+ * @param extent `computed`: compares all segments, which takes seconds. `as_stored`: uses the comparison of the two
+ *   runs that is stored with the second run; if none is stored, compares all queries, without segments.
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable, metric_unknown
  */
 export async function compareRunsById(

@@ -12,7 +12,7 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { createGoldenRun, latestVersion, manualRun } from './run-golden-set.ts';
 
-/** Maximum number of earlier sentinels that are read to determine when sentinels began to fail. */
+/** Maximum number of earlier sentinels to search for the time when sentinels began to fail. */
 const MAX_IN_A_ROW = 300;
 
 /**
@@ -69,12 +69,9 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/**
- * Maximum age of missed ticks that are recorded one by one. If all missed ticks are older, only the last missed tick is
- * recorded.
- */
+/** Maximum age of missed ticks to record. If all missed ticks are older, only the last one is recorded. */
 const LOOK_BACK_MS = DAY_MS;
-/** Maximum number of runs in progress that are read. A series never has more runs in progress than this. */
+/** Maximum number of runs in progress to read; a series never has more. */
 const MAX_RUNNING = 20;
 /** Number of full runs whose scores determine the choice of sentinel queries. */
 const HISTORY_RUNS = 5;
@@ -82,7 +79,7 @@ const HISTORY_RUNS = 5;
 /**
  * Starts the runs of a tick, or records why the tick is skipped. A tick is skipped if it falls into quiet hours (full
  * runs only), if another run of the same series is in progress, if the remaining daily budget is too small, or if there
- * is no full run with which the sentinel could be compared.
+ * is no full run to compare the sentinel with.
  *
  * @returns the ids of the started runs; empty if the tick was skipped, or if another scheduler has already started it
  * @throws RecalldError golden_set_unknown, golden_set_empty

@@ -20,7 +20,7 @@ import { recordJudgedDocuments } from './record-judged-documents.ts';
 
 /**
  * Checks the judgments of a golden set, and whether the set represents live traffic. If the store, the embedder or live
- * queries are missing, each result that depends on them states the reason instead of a value.
+ * queries are missing, each result that depends on them contains the reason instead of a value.
  *
  * @param since start of the live traffic to compare with
  */
@@ -71,7 +71,7 @@ export async function checkLatestVersion(
     check,
     /** The retriever's results for a sample of the queries. */
     answers,
-    /** Sentences that state which drops each check can detect. */
+    /** Sentences that describe the drops that each check can detect. */
     power: await powerOfSet(context.db.golden.baselines, use, queries.length, now),
   };
 }
@@ -93,7 +93,7 @@ export interface SetUse {
 }
 
 /**
- * Returns, for each check, a sentence that states which drops the check can detect.
+ * Returns, for each check, a sentence that describes the drops that the check can detect.
  *
  * @param queries number of queries in the set; it differs from the number in the pinned run if a newer version of the
  *   set has more or fewer queries

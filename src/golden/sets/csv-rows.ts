@@ -5,7 +5,7 @@ import { qrelsCells } from '../rules/qrels-form.ts';
 import type { TableRow } from '../rules/table-columns.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** Matches a first line such as `sep=;`, in which Excel states the delimiter of a CSV file. */
+/** Matches a first line such as `sep=;`, with which Excel declares the delimiter of a CSV file. */
 const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
@@ -15,7 +15,7 @@ const MAX_ROW_LENGTH = 1024 * 1024;
  * LF, so that LF and CRLF files have the same content. Rows of empty cells are skipped. All other rows must have a cell
  * for each named column, and must have no text after the last column.
  *
- * @param mayStandAlone allows rows that consist of their first cell only
+ * @param mayStandAlone true to allow rows that have only one cell
  * @throws RecalldError `file_malformed`, and any error that occurs while the lines are read
  */
 export async function* csvRows(
@@ -56,8 +56,8 @@ function refuseOtherWidth({ cells, ...place }: TableRow, names: readonly string[
 }
 
 /**
- * Joins lines into rows, each with the number of the line on which it starts. A row ends with the first line after
- * which its number of double quotes is even. Empty lines between rows are skipped; no batch is empty.
+ * Joins lines into rows, each with the number of the line on which it starts. A row ends at the first line end at which
+ * its number of double quotes is even. Empty lines between rows are skipped; no batch is empty.
  */
 async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
   let open: SourceLine | null = null;
@@ -81,7 +81,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
 }
 
 /**
- * Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores the number of its first
+ * Splits rows into cells. The parser counts lines incorrectly inside quotes, so each row stores the number of its first
  * line.
  */
 function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {

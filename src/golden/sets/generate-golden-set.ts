@@ -82,8 +82,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
     );
   }
   const { finished } = state;
-  // Rewrites the file, because its last line may be truncated, and a line that is appended to a truncated line would be
-  // unreadable.
+  // Rewrites the file, because its last line may be truncated, which would make the next appended line unreadable.
   await file.start([head, ...finished.map(toLine)]);
   return { file, finished };
 }
@@ -109,8 +108,8 @@ export type CostEstimate = ReturnType<typeof estimate>;
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
 /**
- * Maximum number of prompts per requested query. Many prompts yield no usable query, so one prompt per query is not
- * enough.
+ * Maximum number of prompts per requested query. One prompt per query is not enough, because many prompts yield no
+ * usable query.
  */
 const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;

@@ -61,7 +61,7 @@ export interface GenerateRequest {
   /** Number of prompts per chunk, each in a different style; 1 or more. */
   readonly perChunk: number;
   readonly seed: number;
-  /** Chunks, in the order in which prompts about them are sent. */
+  /** Chunks, in the order of their prompts. */
   readonly chunks: readonly Chunk[];
   /** Finished prompts from an earlier, interrupted call. */
   readonly finished: readonly FinishedChunk[];
@@ -215,7 +215,7 @@ const NEAR_COSINE = 0.92;
  * query is nearly the same as a known query, or the retriever's top 10 results do not include the source chunk. Two
  * queries are nearly the same if the Jaccard similarity of their words is at least 0.8, or if the cosine of their
  * vectors is above 0.92. Cosines are not compared if there is no embedder, or if it fails. The verdict on a query
- * depends on which queries were accepted before it.
+ * depends on the queries that were accepted before it.
  */
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,

@@ -45,10 +45,7 @@ export class SourceFiles {
     return sourceLines(path, this.seeing(role));
   }
 
-  /**
-   * Returns a function to which all bytes of a file must be passed in order; the function throws when the signal
-   * aborts.
-   */
+  /** Returns a function that must receive all bytes of a file in order; the function throws when the signal aborts. */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });

@@ -8,7 +8,7 @@ import type { CheckedSet } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
 import { findReplacements } from './missing-documents.ts';
 
-/** Maximum time for which the stale-labels page waits for the store and the embedder. */
+/** Maximum time that the stale-labels page waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
 export type FoundFixes = Awaited<ReturnType<typeof findLabelFixes>>;
@@ -37,7 +37,7 @@ export async function findLabelFixes(context: Context, name: string, goldenSet: 
     set,
     queries,
     proposals,
-    /** A sentence that states why the store could not be searched, or why the search ended early. */
+    /** Explains in one sentence why the store could not be searched, or why the search ended early; otherwise null. */
     gap: labels.kind === 'unknown' ? labels.reason : lost.gap,
     /** Number of missing judged documents. */
     stale: missing.length,

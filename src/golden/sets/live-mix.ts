@@ -20,7 +20,7 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Maximum number of golden queries. The measure does not justify the cost of embedding more queries. */
+/** Maximum number of golden queries. Embedding more queries would cost more than the measure is worth. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only if `signal` aborts (with its reason) or if the database fails. */
@@ -107,8 +107,8 @@ const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'rec
  * Stores the texts of judged documents for every golden set of the pipeline, and reads each text again once a day; see
  * `recordJudgedDocuments`.
  *
- * @throws RecalldError store_unreachable if the store failed (an error is thrown because no measurement would show this
- *   failure); database_unreachable
+ * @throws RecalldError store_unreachable if the store failed, because no measurement would show this failure;
+ *   database_unreachable
  */
 export async function recordGoldenDocuments(
   context: Context,

@@ -57,25 +57,25 @@ export async function findLostDocuments(
   return {
     /** Possible replacement chunks, keyed by the id of the missing document; empty if no chunk is similar enough. */
     anchors,
-    /** Ids of missing documents for which no search is possible, because their texts are not stored. */
+    /** Ids of missing documents that cannot be searched for, because their texts are not stored. */
     unknown,
-    /** A sentence that states why the search ended early; null if the search was complete. */
+    /** Explains in one sentence why the search ended early; null if the search was complete. */
     gap: null,
   };
 }
 
 /**
- * Maximum number of missing documents for which a run searches the store for replacements. The limit applies separately
+ * Maximum number of missing documents whose replacements a run searches for in the store. The limit applies separately
  * to documents that the manifest lists as deleted and to all other missing documents. Documents beyond the limit are
- * classified like most documents of their kind.
+ * classified like the majority of the searched documents of their kind.
  */
 const SEARCHED = 100;
 const SEED = 1;
 
 /**
  * Classifies missing documents as superseded (a stored chunk has their text), deleted (the manifest lists them as
- * deleted) or lost. Rejects only with the reason of `signal`; `fateOf` classifies the documents for which no search is
- * possible.
+ * deleted) or lost. Rejects only with the reason of `signal`; `fateOf` classifies the documents that cannot be searched
+ * for.
  */
 async function fatesOf(
   documents: GoldenDocuments,
@@ -107,15 +107,15 @@ async function fatesOf(
   );
 }
 
-/** Returns `deleted` or `lost` if more than half of the documents of a kind have this fate; otherwise `superseded`. */
+/** Returns `deleted` or `lost` if more than half of the documents have that fate; otherwise `superseded`. */
 function mostCommon(fates: readonly DocumentFate[]): DocumentFate {
   const isMost = (one: DocumentFate): boolean => 2 * fates.filter((fate) => fate === one).length > fates.length;
   return (['deleted', 'lost'] as const).find(isMost) ?? 'superseded';
 }
 
 /**
- * Looks up the judged documents of a set in the store, and determines why documents are missing. Records the texts of
- * the documents that the store has, so that a later run can distinguish a lost document from a document with a new id.
+ * Looks up the judged documents of a set in the store, and classifies the missing documents. Records the texts of the
+ * documents that the store has, so that a later run can distinguish a lost document from a document with a new id.
  * Rejects only with the reason of `signal`. If the store fails, the result has the kind `unknown` and states the
  * reason.
  */

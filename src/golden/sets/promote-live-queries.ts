@@ -5,7 +5,7 @@ import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { measureLiveMix } from './live-mix.ts';
 
-/** Maximum number of live queries from which to choose. */
+/** Maximum number of live queries that are considered. */
 const CANDIDATES = 20_000;
 /** Number of top results per query that are listed for judgment. */
 const DEPTH = 10;
@@ -39,8 +39,8 @@ export async function promoteLiveQueries(
 }
 
 /**
- * Returns ids of the most typical live queries in topics without a golden query; an empty set if the mix of live
- * queries is unknown.
+ * Returns ids of the most typical live queries in topics without a golden query; an empty set if there are no golden
+ * queries, or if the mix of live queries is unknown.
  */
 async function uncoveredQueries(
   { db }: Context,

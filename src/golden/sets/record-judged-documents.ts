@@ -3,7 +3,7 @@ import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 
-/** Maximum number of documents that one pass reads; later passes read the remaining documents. */
+/** Maximum number of documents per pass; later passes read the remaining documents. */
 const READ = 2000;
 const BATCH = 500;
 

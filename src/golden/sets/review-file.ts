@@ -86,7 +86,7 @@ export function reviewLine(
 /**
  * Adds a version of the set: the queries of the latest version plus the queries with `keep: true`, which replace
  * existing queries with the same id. Documents with a null grade stay unjudged. Excludes queries that were erased since
- * the file was written. Also excludes new live queries that are older than the retention time, because recalld no
+ * the file was written. Also excludes new live queries that were asked before the retention period, because recalld no
  * longer knows whether they were erased.
  *
  * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs

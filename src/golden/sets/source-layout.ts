@@ -168,7 +168,7 @@ export interface JudgedQueriesSources {
   readonly queries: string;
   readonly qrels: string;
   readonly corpus: string | null;
-  /** A sentence that states which of several possible files is read; null if there is only one such file. */
+  /** Explains in one sentence which of several possible files is read; null if there is only one such file. */
   readonly note: string | null;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Deletes the results of old golden runs, because results need more space than any other rows and are rarely read
- * again.
- */
+/** Deletes the results of old golden runs, which need more space than any other rows and are rarely read again. */
 import type { Pool } from 'pg';
 
 /** Maximum number of runs per delete statement; the limit keeps every statement short. */

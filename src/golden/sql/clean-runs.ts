@@ -24,8 +24,8 @@ const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ?
                      and (i.closed_at is null or i.closed_at > r.started_at)`;
 
 /**
- * Condition: the run `r` has no failed query and no failed check, and no incident was open during the run. Exceptions:
- * a check that the baseline run `$3` also failed, and an incident that was opened no later than `$4`, the start of the
+ * Condition: the run `r` has no failed query and no failed check, and no incident was open during the run. Ignores
+ * checks that the baseline run `$3` also failed, and incidents that were opened no later than `$4`, the start of the
  * baseline run.
  */
 export const isCleanBesideBaseline = `
@@ -36,7 +36,7 @@ export const isCleanBesideBaseline = `
   and not exists (select from incidents i where ${OPEN_DURING} and i.opened_at > $4::timestamptz)`;
 
 /**
- * Returns the facts by which runs are excluded from the noise measurement, in the order of the runs.
+ * Returns the facts that decide which runs the noise measurement excludes, in the order of the runs.
  *
  * @param runs golden runs of one pipeline and set
  * @param pinned the run to be pinned; deployments are counted between it and each run

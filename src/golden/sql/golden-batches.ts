@@ -1,7 +1,6 @@
 /**
  * Batches of golden runs. A worker uses a lease to claim one batch at a time. The batches are created with the run. A
- * query is done once its results are stored, so a worker that takes over a batch runs only the queries without stored
- * results.
+ * worker that takes over a batch runs only its queries without stored results.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';

@@ -197,8 +197,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns, for each query, the size of the texts that the retriever returned. Omits queries for which the text of a
-     * result is missing.
+     * Returns, for each query, the size of the texts that the retriever returned. Omits queries that have a result
+     * without a text.
      */
     async contexts(runId: string): Promise<readonly QueryContext[]> {
       return queryRows<QueryContext>(
@@ -219,8 +219,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns, oldest first, the runs in progress for which no worker holds a lease, neither on the whole run nor on
-     * any of its batches.
+     * Returns, oldest first, the runs in progress without a valid lease, either on the run or on one of its batches.
      */
     async abandoned(): Promise<readonly GoldenRun[]> {
       return queryRows<GoldenRun>(

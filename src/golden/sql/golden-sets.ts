@@ -1,4 +1,7 @@
-/** Golden sets by name and version, and the texts of their judged documents. Only an erasure changes a version. */
+/**
+ * Golden sets by name and version, and the texts of their judged documents. A stored version changes only if queries
+ * are erased.
+ */
 
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../core/context.ts';
@@ -77,8 +80,8 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
     },
 
     /**
-     * Returns the ids of the queries whose texts in a version are only the beginnings of their texts in an earlier
-     * version, as after an import with a length limit; in import order.
+     * Returns, in import order, the ids of the queries whose texts in a version are only the beginnings of their texts
+     * in an earlier version, as after an import with a length limit.
      */
     async cutOff(name: string, earlier: number, version: number): Promise<readonly string[]> {
       const rows = await queryRows<{ id: string }>(
@@ -179,7 +182,7 @@ export function requestsOfQuery(query: string): string {
 function limitedSet(name: string): RecalldError {
   return new RecalldError(
     'key_limited',
-    `The API key is limited to some pipelines, so it may change a golden set only if no other pipeline uses the set. "${name}" must be listed under \`golden\` of at least one pipeline that the key covers, and of no pipeline that it does not cover. Use a key that covers all pipelines, or a separate golden set.`,
+    `The API key is limited to some pipelines. It may change a golden set only if at least one of these pipelines lists the set under \`golden\` and no other pipeline does; this is not the case for "${name}". Use a key that covers all pipelines, or a separate golden set.`,
   );
 }
 
@@ -376,7 +379,7 @@ export function createGoldenDocuments(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** Returns, keyed by document id, the stored text and the time at which the document was last seen in the store. */
+    /** Returns, keyed by document id, the stored text and the time when the document was last seen in the store. */
     async seen(
       pipeline: string,
       ids: readonly string[],

@@ -41,8 +41,8 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Records skipped ticks. Adds to the total only the ticks that no other replica has recorded. A tick that has a
-     * run, for example because a restarted scheduler started the run later, does not count as skipped.
+     * Records skipped ticks. Adds to the total only the ticks that no other replica has recorded. A tick with a run
+     * does not count as skipped, even if a restarted scheduler started the run late.
      */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,

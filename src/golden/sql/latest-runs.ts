@@ -5,7 +5,7 @@ import { failedShare, failureSentence, type RunLabels } from '../rules/run.ts';
 import { readComparisons } from './run-comparisons.ts';
 import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, selectLabels } from './run-results.ts';
 
-/** The latest full runs of one pipeline and golden set: the last one that ended, and the last completed one. */
+/** The latest full runs of one pipeline and golden set: the latest finished run, and the latest completed run. */
 export type LatestRun = Awaited<ReturnType<ReturnType<typeof createLatestRuns>>>[number];
 
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
@@ -53,8 +53,8 @@ function latestOf(condition: string, order = 'r.started_at desc'): string {
 
 /**
  * Returns a function that reads the latest runs. The outcomes, scores and comparisons of a finished run never change,
- * so they are read once, and later calls return the same objects. The results of checks are read each time, because
- * the checks of a run may be re-evaluated.
+ * so the function reads them once, and later calls return the same objects. The results of checks are read each time,
+ * because the checks of a run may be re-evaluated.
  */
 export function createLatestRuns(db: pg.Pool) {
   const results = rememberLatest(async (runId) => {

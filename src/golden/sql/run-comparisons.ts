@@ -137,8 +137,8 @@ const changes = `
      and occurred_at > $4::timestamptz and occurred_at <= $5::timestamptz`;
 
 /**
- * UTC days since the baseline, at most a hundred. A hundred days almost always include the required thirty days with a
- * clean run (`MAX_ACCEPTED`).
+ * UTC days since the baseline, at most 100. Almost always, these include the required 30 days with a clean run
+ * (`MAX_ACCEPTED`).
  */
 const days = `
   select greatest(day, $4::timestamptz) as since, day + interval '1 day' as until

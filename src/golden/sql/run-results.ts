@@ -241,7 +241,7 @@ export interface HistoricRun {
   readonly scores: readonly SegmentScore[];
 }
 
-/** Selects one row per score of these runs. If more runs match than the limit allows, the newest runs are used. */
+/** Selects one row per score of a set's full runs. If more runs match than the limit allows, uses the newest runs. */
 const historySql = `
   with newest as (
     select id, golden_set_version, status, started_at from golden_runs
@@ -258,7 +258,7 @@ const historySql = `
      and s.k = (select max(k) from golden_run_scores where run_id = newest.id and segment = 'all')
    order by newest.started_at, newest.id, s.measure`;
 
-/** Number of runs that `lastReturned` reads; these cover a month if a pipeline has four full runs a day. */
+/** Number of runs that `lastReturned` reads: one month of runs for a pipeline with four full runs a day. */
 const SEARCHED_RUNS = 120;
 
 export function createRunReads(pool: pg.Pool) {
@@ -294,8 +294,8 @@ export function createRunReads(pool: pg.Pool) {
     },
 
     /**
-     * Returns, for each document id, the newest full run of a pipeline in which the document was returned for one of
-     * these queries. If `queryIds` is null, the results of all queries count. Searches only recent runs.
+     * Returns, for each document id, the newest full run of a pipeline that returned the document for one of these
+     * queries. If `queryIds` is null, the results of all queries count. Searches only recent runs.
      */
     async lastReturned(
       pipeline: string,

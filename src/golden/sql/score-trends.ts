@@ -61,7 +61,7 @@ export async function readScoreTrends(
 
 function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]) {
   return {
-    /** Time at which the run started. */
+    /** Start time of the run. */
     at: new Date(epoch * 1000),
     value,
     low,

@@ -90,7 +90,7 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
         buffer = following;
         reading = readInto(file, path, buffer, kept);
         // Prevents an unhandled rejection. The error of the read operation is thrown when `reading` is awaited, unless
-        // the handler throws an error before that.
+        // the handler throws first.
         reading.catch(() => undefined);
       }
       line = handle(new Block(bytes, path, line), line);

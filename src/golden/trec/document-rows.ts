@@ -10,9 +10,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 /** Ranks with at most this number of digits fit into 32 bits. */
 const EXACT_RANK = 9;
 
-/**
- * Usual length of a line in bytes, and maximum initial capacity of the arrays, in rows. The arrays grow if needed.
- */
+/** Usual length of a line in bytes, and maximum initial capacity of the arrays, in rows. The arrays grow on demand. */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
 /** Positions of a line's two ids in a block. Each end is exclusive. */
@@ -23,7 +21,10 @@ export interface LineIds {
   readonly end: number;
 }
 
-/** A result whose document id is at `[start, end)`. One object is reused, so that nothing is allocated per line. */
+/**
+ * A result whose document id is at `[start, end)`. The same object is reused for every line, so that no line needs an
+ * allocation.
+ */
 export interface FoundResult {
   start: number;
   end: number;
@@ -43,9 +44,9 @@ export function newResult(): FoundResult {
 /**
  * Reads the columns of a TREC result that follow the query id, if the line has the usual form. In this form, five
  * columns follow the query id, each after a single space or tab. Most lines of a large run have this form. This single
- * loop over the bytes takes 40 % less time than finding the columns first.
+ * pass over the bytes takes 40 % less time than finding the columns first.
  *
- * @param at position at which the query id ends
+ * @param at end of the query id
  * @param blank the separator besides the tab: a space, or the tab again if ids may contain spaces
  * @returns the start of the next line; -1 if the line has another form
  */
@@ -127,7 +128,7 @@ export class DocumentRows {
     return this.count;
   }
 
-  /** Number of rows for which the arrays have room. */
+  /** Capacity of the arrays, in rows. */
   get room(): number {
     return this.hashes.length;
   }
@@ -304,7 +305,7 @@ export class DocumentSet {
     }
   }
 
-  /** Returns the number of the row's document, or a new number if the document is not in the set. */
+  /** Returns the number of the row's document. Adds the document with a new number if it is not in the set yet. */
   add(documents: DocumentRows, row: number): number {
     const { slots, rows, hashes, owners, stamp } = this;
     const hash = documents.hashes[row] ?? 0;

@@ -21,7 +21,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 /** Maximum number of lines, and of bytes, that are read to detect the format of a file. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
-/** Number of bytes of parsed rows that are collected before the rows are added as one block. */
+/** Size in bytes at which the collected rows are added as one block. */
 const TEXT_LENGTH = 64 * 1024;
 
 /**
@@ -165,7 +165,10 @@ function textLines(reading: LineReading): BlockHandler {
   };
 }
 
-/** Files with a header were written by CSV libraries, which quote some cells. TREC files with tabs have no quotes. */
+/**
+ * Keeps quotes in tab-separated files without a header, because in TREC files they belong to the ids. All other files
+ * may come from CSV libraries, which quote some cells.
+ */
 function cellsOf(text: string, separator: Exclude<QrelsForm['separator'], 'json'>, headerLine: number | null) {
   const isPlain = separator === 'tabs' && headerLine === null;
   return isPlain ? text.split('\t').map(trimBlanks) : qrelsCells(text, separator);
@@ -193,7 +196,7 @@ function refuseEmpty(isFilled: boolean, { columns }: QrelsForm, index: number, p
   throw malformed(place, `has an empty ${what} id; write the ${what} id`);
 }
 
-/** Collects parsed rows, which are added to the table in blocks of a few thousand. */
+/** Collects parsed rows and adds them to the table in blocks of a few thousand. */
 class TextRows {
   private readonly judgments: JudgmentTable;
   private readonly path: string;

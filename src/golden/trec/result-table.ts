@@ -12,7 +12,7 @@ import {
 } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** Maximum average number of moves per row before an insertion sort is abandoned. */
+/** Maximum average number of moves per row; an insertion sort that needs more is abandoned. */
 const MAX_MOVES = 1;
 /** `TAB` is the separator if only tabs separate columns. */
 const [TAB, LINE_FEED, SPACE] = [0x09, 0x0a, 0x20] as const;
@@ -140,11 +140,10 @@ export class ResultTable extends DocumentRows {
       /** Number of results that have the same score as the previous result but a different document. */
       scoreTies,
       /**
-       * Number of pairs of adjacent results, after sorting by score, in which the result with the higher score has the
-       * better rank.
+       * Number of pairs of adjacent results, after sorting by score, whose higher-scoring result has the better rank.
        */
       ranksAgree,
-      /** Number of such pairs in which the result with the higher score has the worse rank. */
+      /** Number of such pairs whose higher-scoring result has the worse rank. */
       ranksDisagree,
     };
   }

@@ -16,14 +16,14 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/** Maximum number of lines from which the layout is detected; all come from the first block that contains lines. */
+/** Maximum number of lines used to detect the layout; all come from the first block that contains lines. */
 const SAMPLE_LINES = 200;
 /** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;
 
 /**
- * Assumed line length in bytes. The initial capacity of a batch is based on this length; the capacity grows if lines
- * are shorter.
+ * Assumed line length in bytes, which determines the initial capacity of a batch. The capacity grows if lines are
+ * shorter.
  */
 const ROOM_BYTES = 60;
 
@@ -37,9 +37,9 @@ type RunSink = Pick<RunPartitions, 'size' | 'add' | 'goOn'>;
  * columns, ids may contain spaces. As in trec_eval, scores determine the order; a run without scores is ordered by
  * rank. Empty lines and lines that start with `#` are skipped.
  *
- * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: other columns, a rank that is not a whole
- * number, a score that is not a finite decimal number, an ambiguous file, text that is not UTF-8, no result. Errors of
- * the handler pass through.
+ * @throws RecalldError `file_unreadable`, or `file_malformed` with the line, for unexpected columns, a rank that is not
+ *   a whole number, a score that is not a finite decimal number, an ambiguous file, text that is not UTF-8, or a file
+ *   without results. Errors of the handler pass through.
  */
 export async function readRunInBatches(
   path: string,

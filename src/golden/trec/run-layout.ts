@@ -69,7 +69,7 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   return layout;
 }
 
-/** Rejects a run that seems to lack only the tag, but in which a different TREC column may be missing or empty. */
+/** Rejects a run that seems to lack only the tag, because a different TREC column may be missing or empty. */
 function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.columns.length !== TREC_COLUMNS.length - 1) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator));
@@ -167,8 +167,7 @@ const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolea
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
 /**
- * Rejects files in which a document id may contain a space, so that the last of six columns may be the score and not
- * the tag.
+ * Rejects files whose last column of six may be the score instead of the tag, because document ids may contain a space.
  */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;

@@ -25,7 +25,7 @@ const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
 
 /**
  * Stores the document id, score and rank of each result, partitioned by query, so that the results of a query are close
- * together in memory, wherever they are in the file.
+ * together in memory, even if they are scattered in the file.
  */
 export class RunPartitions {
   private readonly queries = new QueryNumbers();

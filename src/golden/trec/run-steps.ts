@@ -66,7 +66,7 @@ export class RunSteps {
 
   /**
    * Yields each query that has steps, and the rankings of its steps in order. A step without results does not appear in
-   * a run file; this does not change any score.
+   * a run file, which changes no score.
    *
    * @param answered 1 for each judged query that has results under its own id
    * @throws RecalldError file_malformed if a query has results both under its own id and for its steps, or if a query

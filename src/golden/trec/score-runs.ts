@@ -25,7 +25,7 @@ export interface ScoringSettings {
 }
 
 /**
- * Difference that is reported if the run returns judged documents, but never for the queries for which they are judged.
+ * Difference that is reported if the run returns judged documents, but only for queries for which they are not judged.
  */
 export const OTHER_QUERY = 'query';
 
@@ -89,7 +89,7 @@ function scoresOf(path: string, judged: JudgedQueries, scores: RunScores) {
       judgedDocumentsFound: judgedFound,
       /** Number of unjudged queries in the run; these queries are ignored. */
       ignoredUnjudgedQueries: unjudged.size,
-      /** Number of judged queries for which the run has results of steps, with query ids such as `q1#2`. */
+      /** Number of judged queries whose steps have results in the run, under query ids such as `q1#2`. */
       queriesWithSteps: steps.size,
       /** Number of results that repeat a document of the same ranking, summed over all judged queries. */
       duplicateDocuments: scores.duplicateDocuments,
@@ -102,8 +102,8 @@ function scoresOf(path: string, judged: JudgedQueries, scores: RunScores) {
     /** Likely cause of a mismatch; null if at least one judged document is found, or if no document is judged. */
     mismatch: judged.judgedDocuments > 0 && judgedFound === 0 ? mismatchOf(judged, scores, answered) : null,
     /**
-     * Numbers of pairs of adjacent results in score order: pairs in which the higher score has the better rank
-     * (`agree`), and pairs in which the higher score has the worse rank (`disagree`).
+     * Numbers of pairs of adjacent results in score order: pairs whose higher-scoring result has the better rank
+     * (`agree`), and pairs whose higher-scoring result has the worse rank (`disagree`).
      */
     ranks: { agree: ranksAgree, disagree: ranksDisagree },
     repeat,
@@ -166,7 +166,7 @@ function ignore({ unjudged, steps }: RunScores, queryId: string): void {
 /** Number of results per batch: few enough that a batch fits into the processor cache. */
 const BATCH_RESULTS = 2000;
 
-/** Thrown to stop reading a run that cannot be scored in batches. */
+/** Error that stops the reading of a run that cannot be scored in batches. */
 const splitQuery = new Error('a query is split across two batches');
 
 /** Returns null if the results of a query span two batches. */

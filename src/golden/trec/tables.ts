@@ -63,7 +63,7 @@ export class JudgmentTable extends DocumentRows {
     return -1;
   }
 
-  /** Returns the first line that judges a document a second time for the same query, or null. */
+  /** Returns the first line that repeats the judgment of a document for a query, or null. */
   firstRepeat(): { readonly line: number; readonly queryId: string; readonly documentId: string } | null {
     const set = new DocumentSet();
     let first: readonly [row: number, queryId: string] | null = null;

@@ -1,4 +1,4 @@
-/** Measures that send a few queries to a retriever during an incident. */
+/** Sends a few queries to a retriever to measure it during an incident. */
 
 import type { RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
 import { openThrottle } from '../../connectors/throttle/throttle.ts';
@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../../core/time.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 
-/** Maximum time that a diagnosis waits for probes, which run just before an incident opens. */
+/** Maximum time that a diagnosis waits for the probes that run just before an incident opens. */
 export const PROBES_MS = 30_000;
 /** Interval between two measurements of the same measure during an open incident. */
 export const CALLS_EVERY_MS = 30 * MINUTE_MS;
@@ -19,7 +19,7 @@ export function areCallsDue(measure: string, latest: readonly LatestMeasurement[
   return last == null || now.getTime() - last.measuredAt.getTime() >= CALLS_EVERY_MS;
 }
 
-/** Number of failures after which no further query is sent. */
+/** Number of failures after which recalld sends no further query. */
 const MAX_FAILURES = 3;
 const CALLS_MS = 15_000;
 

@@ -1,9 +1,9 @@
 /**
  * Cleans up after pipelines, golden sets and checks that were removed from the config. Once a minute, each scheduler
- * records the items (pipelines, golden sets and checks) of its config. If no scheduler has recorded an item for five
- * minutes, the item counts as removed: its check states and latest measurements are deleted, and the incident of a
- * removed pipeline is closed. During a rolling deployment, two configs are active, and the schedulers of one config do
- * not close or reopen incidents of the other.
+ * records the items (pipelines, golden sets and checks) of its config. If no scheduler records an item for five
+ * minutes, the item counts as removed: recalld deletes its check states and latest measurements, and closes the
+ * incident of a removed pipeline. The delay keeps schedulers with different configs, as during a rolling deployment,
+ * from closing or reopening each other's incidents.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';
@@ -38,14 +38,14 @@ function partsOfConfig(deps: FollowConfigDeps): readonly ConfiguredItem[] {
     ]),
     ...configuredChecks(deps).map(({ pipeline, name }) => ({ pipeline, kind: 'check', name, ...none }) as const),
   ];
-  // Several golden sets may have the same check.
+  // The list may contain the same check several times, once per golden set.
   return [...new Map(parts.map((part) => [JSON.stringify([part.pipeline, part.kind, part.name]), part])).values()];
 }
 
 /**
  * Records the configured items, and marks items that are no longer in any config as removed.
  *
- * @param since time at which this scheduler started. For `GRACE_MS` from then on, no item is marked as removed, because
+ * @param since time at which this scheduler started. During the first `GRACE_MS`, no item is marked as removed, because
  *   other replicas may still be restarting and may not have recorded their items yet
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {

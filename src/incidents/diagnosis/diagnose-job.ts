@@ -15,7 +15,8 @@ import { removeWords } from './remove-words.ts';
 import { replayLiveQueries } from './replay-live-queries.ts';
 
 /**
- * Probes the store, embedder and index now. Does not wait for a slow probe, because the scheduled probe job repeats it.
+ * Probes the store, embedder and index now. Does not wait for a slow probe, because the scheduled job repeats each
+ * probe.
  *
  * @returns errors of probes whose measurements were not stored
  */

@@ -49,13 +49,13 @@ import { summarizeFiring } from './rules/firing.ts';
 import { type Alert, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
 
-/** Probes that a diagnosis runs itself. The functions never reject; they return the errors. */
+/** Probes that run as part of a diagnosis. These functions never reject; they return the errors. */
 export interface Probes {
   /** Probes the store, embedder and index of a pipeline now, ahead of schedule. */
   readonly parts: (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
   /** Replays live queries from before the incident opened, and from the last hour. */
   readonly replay: (pipeline: WatchedPipeline, openedAt: Date, signal: AbortSignal) => Promise<readonly unknown[]>;
-  /** Sends golden queries of a bad run without one of their words. */
+  /** Sends golden queries of a bad run again, with one word removed from each. */
   readonly words: (
     pipeline: WatchedPipeline,
     run: GoldenRun,
@@ -84,7 +84,7 @@ export async function pipelinesToDiagnose(
 
 /**
  * Updates the incident of a pipeline: opens it when an alert fires, adds diagnoses while alerts fire, and closes it
- * when all alerts are resolved. Idempotent; any replica may run it at any time.
+ * when all alerts are resolved. Idempotent: any replica may call it at any time.
  *
  * @param probes run when the incident opens; the probes that send queries run again while it is open
  * @returns null if no alert fires, or if all firing alerts belong to an incident that is already resolved
@@ -102,7 +102,7 @@ export async function updateIncident(
   const facts = await readPipelineFacts(context, name);
   const alerts = firingAlerts(pipeline, facts, open, clock.now());
   if (alerts.length === 0) {
-    // A probe can detect a change only if another probe ran before the change.
+    // A probe detects a change only by comparison with an earlier probe.
     const problems = lacksFirstProbe(pipeline, facts) ? await probes.parts(pipeline, signal) : [];
     const because = closingReasonOf(open?.timeline ?? [], facts.parts);
     if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.timeline ?? [], facts)))
@@ -111,7 +111,7 @@ export async function updateIncident(
     return null;
   }
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
-  // Probes cannot explain an isolation violation, whose notification must not wait for a slow store.
+  // Probes cannot explain an isolation violation, and its notification must not wait for a slow store.
   const isProbed = alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
   const measured = open === null ? [] : facts.measurements;
   const isReplayed = isReplayDue(alerts, measured, clock.now());
@@ -128,7 +128,8 @@ export async function updateIncident(
   ]);
   const at = clock.now();
   const seen = open === null || isReplayed || changed !== null ? await readPipelineFacts(context, name) : facts;
-  // Alerts may have resolved while calls were sent. The next update, at most 15 seconds later, then closes the incident.
+  // Alerts may have resolved while the retriever was being called. In that case, the next update, at most 15 seconds
+  // later, closes the incident.
   const firing = open === null || seen === facts ? alerts : firingAlerts(pipeline, seen, open, at);
   let stored: RecordOutcome | null = null;
   if (firing.length > 0) {
@@ -322,8 +323,8 @@ async function observe(
     judge: observeJudge(measured, deployments),
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A deployment whose annotated time is after the first bad measurement is not the cause. A detected change may be
-    // the cause even if it was recorded later: the change happened before the probe that recorded it.
+    // A deployment that was annotated with a time after the first bad measurement is not the cause. A detected change
+    // may be the cause even if it was recorded later, because it happened before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     sentinel:

@@ -40,7 +40,7 @@ import {
   type Recoveries,
 } from './rules/incident.ts';
 
-/** Data from which the alerts of a pipeline are derived; runs and checks of other pipelines are ignored. */
+/** The facts that determine which alerts of a pipeline fire. Runs and checks of other pipelines are ignored. */
 export interface AlertFacts {
   /** Latest runs of the golden sets. */
   readonly latest: readonly LatestRun[];
@@ -66,8 +66,8 @@ export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date
 }
 
 /**
- * Returns the start (`from`) of the window that the latest value of an alert's measure covers; an empty object for a
- * golden score.
+ * Returns where the window behind the latest value of an alert's measure starts (`from`); an empty object for a golden
+ * score.
  */
 function dataOf({ measured }: Alert, measurements: AlertFacts['measurements']) {
   const found = measurements.find(
@@ -93,10 +93,10 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 }
 
 /**
- * Returns a headline and a text for a density alert. Both state the share of poorly covered traffic, which the
- * statistic of the check does not show. Returns an empty object if the share is no higher than in the baseline. In this
- * case, either coverage has recovered and the alert still fires, or coverage dropped in only one region of the
- * embedding space.
+ * Returns a headline and a text for a density alert. Both state the share of poorly covered traffic, because the
+ * check's own statistic does not show it. Returns an empty object if the share is no higher than in the baseline. In
+ * that case, either the alert still fires after a recovery, or coverage dropped in only one region of the embedding
+ * space.
  */
 function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
   const share = measurements.find((one) => one.measure === 'query_uncovered_ratio' && one.segment === ALL_SEGMENT)
@@ -126,7 +126,7 @@ function measured(measure: string, segment = ALL_SEGMENT) {
   return { measured: { measure, segment } };
 }
 
-/** Alert rule for a violated isolation rule; checks/edge/alerts.ts uses the same name. */
+/** Alert rule for an isolation violation; checks/edge/alerts.ts uses the same name. */
 export const ISOLATION_ALERT = 'RecalldIsolationViolated';
 export const OUTAGE_ALERT = 'RecalldRetrieverNotAnswering';
 
@@ -199,8 +199,8 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
 }
 
 /**
- * Returns an incident's alerts whose checks or measures have no data now. Missing data does not resolve an alert; only
- * a good value, or the removal of the check from the config, does.
+ * Returns an incident's alerts whose checks or measures currently have no data. Missing data does not resolve an alert:
+ * an alert resolves only if the value is good again, or if its check is removed from the config.
  */
 export function withoutData(
   timeline: readonly AlertTimeline[],
@@ -243,8 +243,7 @@ function retrieverRecovery(rule: string, goldenSet: string | null, latest: reado
 }
 
 /**
- * Returns the check or golden set of an alert; null if the alert has neither, or if no config ever contained its check
- * or golden set.
+ * Returns the check or golden set of an alert. Null if the alert has neither, or if no config has ever contained it.
  */
 function partOf({ name, goldenSet }: NamedAlert, parts: readonly KnownItem[]): KnownItem | null {
   return (
@@ -259,7 +258,7 @@ export function hasLeftConfig(alert: NamedAlert, parts: readonly KnownItem[]): b
   return partOf(alert, parts)?.endedAt != null;
 }
 
-/** Returns `left_config` if every alert that was firing until now was removed from the config. */
+/** Returns `left_config` if the config no longer contains any of the alerts that were still firing. */
 export function closingReasonOf(timeline: readonly AlertTimeline[], parts: readonly KnownItem[]): ClosingReason {
   const firing = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
   return firing.length > 0 && firing.every((one) => hasLeftConfig(one, parts)) ? 'left_config' : 'resolved';

@@ -17,9 +17,9 @@ import { changedWatched, feedbackDrop } from './live-alerts.ts';
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
- * Returns the time span of the first bad measurement behind the firing alerts of four kinds: threshold checks, changed
- * measures, drops in density, and drops in feedback. Returns the earliest time span if several such alerts fire, and
- * null if none fires. Golden runs are examined separately.
+ * Returns the time span of the first bad measurement behind four kinds of alerts: threshold checks, changed measures,
+ * drops in density, and drops in feedback. Returns the earliest time span if several of these alerts fire, and null if
+ * none fires. Golden runs are examined separately.
  */
 export async function firstBadMeasurement(
   { db }: Context,
@@ -58,9 +58,9 @@ export async function firstBadMeasurement(
 }
 
 /**
- * Returns the time span of the first measurement in the latest streak of bad measurements. Windows of live queries
- * overlap, so the first bad window starts long before the fault. The fault began after the last good window, so the
- * time span starts at the end of that window.
+ * Returns the time span of the first measurement in the latest streak of bad measurements. The time span starts at the
+ * end of the last good window, because the fault began after it. The first bad window itself starts long before the
+ * fault, because windows of live queries overlap.
  *
  * @param values oldest first
  */

@@ -22,9 +22,8 @@ export interface Actor {
 }
 
 /**
- * Number of diagnosed causes with this confidence that users marked as right or wrong (`marked`), and the number of
- * these causes that users marked as right (`right`). The share of right causes and its 95 % CI are null if no cause is
- * marked.
+ * How many diagnosed causes of one confidence level users marked (`marked`), and how many of these they marked as right
+ * (`right`). The share of right causes and its 95 % CI are null if no cause is marked.
  */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;

@@ -1,4 +1,4 @@
-/** Response schema of diagnoses and incidents, for the API, the commands and the report. */
+/** Schemas of diagnoses and incidents in the output of the API, the commands and the report. */
 import { z } from 'zod';
 import { severities } from '../../core/model.ts';
 import { toWire } from '../../platform/http/wire.ts';
@@ -58,7 +58,7 @@ const findingsShape = {
   action: z.string().describe('What to do first.'),
   alerts: z.array(z.string()).describe('Names of the alerts that were firing at the time of the diagnosis.'),
   run_id: z.string().nullable().describe('The golden run that was diagnosed.'),
-  reference_run_id: z.string().nullable().describe('The good run with which the diagnosed run was compared.'),
+  reference_run_id: z.string().nullable().describe('The good run that the diagnosed run was compared with.'),
   causes: z
     .array(
       z.object({

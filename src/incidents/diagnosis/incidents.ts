@@ -1,6 +1,6 @@
 /**
- * Incidents and their diagnoses in PostgreSQL, and the metric `recalld_diagnosis_info`, from which alert annotations
- * read the cause.
+ * Incidents and their diagnoses in PostgreSQL, and the metric `recalld_diagnosis_info`, which supplies the cause for
+ * alert annotations.
  */
 
 import type { Pool, PoolClient } from 'pg';
@@ -196,7 +196,8 @@ async function record(
     return 'opened';
   }
   const known = await lockOpen(client, pipeline);
-  // The incident was closed in the meantime. The next evaluation opens another incident if an alert still fires.
+  // Another replica closed the incident or stored a later diagnosis. If an alert still fires, the next diagnosis
+  // records it.
   if (known === null || known.evaluatedAt > at) return 'outdated';
   const timeline = updateTimelines(known.timeline, firing, at, recoveries);
   await client.query(
@@ -273,8 +274,8 @@ function timelineOf(stored: unknown): AlertTimeline[] {
 }
 
 /**
- * Exports no cause before the second diagnosis, because an alert that fires immediately would otherwise show the first
- * guess forever.
+ * Exports no cause before the second diagnosis. Otherwise, an alert that fires immediately would keep showing the first
+ * guess.
  */
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));

@@ -1,6 +1,6 @@
 /**
- * Firing alerts on live traffic, and on measures that recalld monitors for changes because they have no check. Each
- * alert fires under the same conditions as the Prometheus rule for the same problem.
+ * Firing alerts on live traffic, and on changes in measures that have no check. Each alert fires under the same
+ * conditions as the Prometheus rule for the same problem.
  */
 
 import { capitalized, decimal, formatValue, percentage } from '../../core/format.ts';
@@ -30,7 +30,7 @@ export function liveAlerts(facts: LiveFacts, now: Date): Alert[] {
   ];
 }
 
-/** Returns the names of the measures whose change fires an alert. */
+/** Returns the names of the measures with a change that fires an alert. */
 export function changedMeasures(facts: LiveFacts, now: Date): readonly string[] {
   const feedback = feedbackAlerts(facts.measurements).map(() => POSITIVE_RATIO);
   return [...feedback, ...changedWatched(facts, now).map(({ measure }) => measure)];
@@ -46,7 +46,7 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
 
 /**
  * Returns an incident's changed measures that have no recent value. Missing data does not resolve an alert. An alert
- * resolves only when the value is normal, or when the measure is no longer watched.
+ * resolves only when the value is normal again, or when recalld no longer watches the measure.
  */
 export function unmeasuredChanges(
   timeline: readonly AlertTimeline[],

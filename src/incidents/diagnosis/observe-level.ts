@@ -1,5 +1,5 @@
 /**
- * Reads whether a failing score was higher in the first run of its golden set, and how the judge or users rate live
+ * Finds out whether a failing score was higher in the first run of its golden set, and how the judge or users rate live
  * results.
  */
 

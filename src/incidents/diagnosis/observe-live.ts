@@ -51,7 +51,7 @@ export async function observeLive(windows: LiveWindows, around: Around, now: Dat
     const newest = valueOf(latest, measure);
     return newest && { ...estimateOf(newest), before: await valueBefore(around, measure) };
   };
-  // The normal value is learned from weeks of data, so it does not depend on a window that includes the fault.
+  // The normal value is learned from weeks of data, so one window that includes the fault does not distort it.
   const normalOf = new Map(
     watchedValues(latest).flatMap(({ measure, segment, range }) =>
       segment === ALL_SEGMENT ? [[measure, range.normal] as const] : [],
@@ -90,8 +90,8 @@ export async function observeLive(windows: LiveWindows, around: Around, now: Dat
 const MIN_TIMED = 30;
 
 /**
- * Reads the latency that the service reports, which excludes delays in recalld. Compares the latency since the onset
- * with the latency on the day before `good`.
+ * Compares the latency since the onset with the latency on the day before `good`. Reads the latency that the service
+ * reports, which excludes delays in recalld.
  */
 async function observeLatency(
   windows: LiveWindows,
@@ -130,9 +130,9 @@ function observeDrop(latest: readonly LatestMeasurement[]): ObservedFeedback | n
 const judgedScores = Object.values(measuresOfScore).map(([corrected]) => corrected);
 
 /**
- * Returns the trusted finding on judged live relevance: a drop relative to the preceding weeks or, if there is none, a
- * score below its value before the alert. Drops alone are not enough: their detection needs weeks of data, and uses
- * only nDCG, which does not reveal queries that no document answers.
+ * Returns what is known about judged live relevance: a drop relative to the preceding weeks or, if there is none, a
+ * score below its value before the alert. Drop detection alone is not enough: it needs weeks of data, and it uses only
+ * nDCG, which does not reveal queries that no document answers.
  */
 export async function observeRelevance(around: Around): Promise<ObservedRelevance | null> {
   const drop = observeRelevanceDrop(around.latest);
@@ -169,14 +169,14 @@ export function observeWords(around: Around): WordEffects | null {
   return (sinceOpening(around, IGNORED_ENDING)?.details ?? null) as WordEffects | null;
 }
 
-/** Returns the newest value that was measured by calls during the incident. */
+/** Returns the newest value that recalld measured by calling the retriever during the incident. */
 function sinceOpening({ latest, opened }: Around, measure: string) {
   const newest = valueOf(latest, measure);
   const isOld = newest === null || newest.measuredAt.getTime() < opened.getTime() - PROBES_MS;
   return isOld || 1000 * newest.ageSeconds > 2 * CALLS_EVERY_MS ? null : newest;
 }
 
-/** @param deployments deployments in the period in which the judge may have changed */
+/** @param deployments deployments from the period when the judge may have changed */
 export function observeJudge(
   latest: readonly LatestMeasurement[],
   deployments: readonly Deployment[],

@@ -40,8 +40,8 @@ import type { SignName } from './rules/signs.ts';
 
 const MOSTLY_FAILED = 0.5;
 /**
- * Returns whether recalld starts and completes the golden runs of a pipeline, and whether it has enough processor time;
- * null if no run is overdue and no run has ended.
+ * Finds out whether recalld starts and completes the golden runs of a pipeline, and whether it has enough processor
+ * time. Null if no run is overdue and no run has ended.
  */
 export function observeOwnWork(
   { latest, intervalSeconds }: Pick<AlertFacts, 'latest' | 'intervalSeconds'>,
@@ -57,7 +57,7 @@ export function observeOwnWork(
     if (intervals > INTERVALS_TO_TRUST) return { kind: 'overdue', goldenSet, intervals };
   }
   if (ended === null || run === null) return null;
-  // A run that failed because of the retriever is no evidence of a fault in recalld.
+  // A run that failed because of the retriever does not indicate a fault in recalld.
   if (ended.status === 'failed' && failedShare(run.outcomes) < MOSTLY_FAILED)
     return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'no reason was recorded.' };
   const delays = ownDelays(ownLag, { from: ended.startedAt, until: ended.finishedAt ?? now });
@@ -68,8 +68,8 @@ const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
 /**
- * Names of the measures that jobs store, keyed by sign. For a sign with two measures, the earlier
- * start and the smaller sample size are used.
+ * Names of the measures that jobs store, keyed by sign. For a sign with two measures, `observeSamples` uses the earlier
+ * start and the smaller sample size.
  */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
@@ -102,7 +102,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 
 /**
  * Signs that are not based on a sample, such as counts, embeddings of fixed texts, and grades of fixed pairs of a query
- * and a document. For a sign that is based on a sample, a healthy state is evidence only about that sample.
+ * and a document. If a sign is based on a sample, a healthy value says nothing about the traffic outside the sample.
  */
 const unsampled: ReadonlySet<string> = new Set<SignName>([
   'live_relevance',
@@ -113,10 +113,7 @@ const unsampled: ReadonlySet<string> = new Set<SignName>([
   'index_arrivals',
 ]);
 
-/**
- * Returns, for each sign, the sample size of the latest measurement, and the start of the period that this measurement
- * covers.
- */
+/** Returns the sample size of the latest measurement for each sign, and the start of the period that it covers. */
 export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
   const samples = Object.entries(measuresOf).flatMap(([name, measures]) => {
     const newest = measures.flatMap((measure) => {
@@ -135,8 +132,8 @@ function startOf(measure: string, { windowStart, measuredAt }: NonNullable<Lates
 }
 
 /**
- * Returns the newest value of a probe; null if it was measured before the incident, because such a value cannot show
- * the fault.
+ * Returns the newest value of a probe; null if the value is from before the incident and therefore cannot show the
+ * fault.
  */
 function probed({ latest, good }: Around, measure: string) {
   const newest = trusted(latest, measure);
@@ -214,10 +211,13 @@ export async function observeCanary(around: Around): Promise<ObservedCanary | nu
   return { median: median.value, least: least.value, verdict };
 }
 
-/** Windows older than this are not read. A fault that lasts longer is visible in the later windows too. */
+/** Maximum age of the windows that are read. A fault that lasts longer is also visible in the later windows. */
 const READ_WINDOWS_MS = 2 * DAY_MS;
 
-/** @param onset start of the fault; an alert on density may need many windows after it, but each window is evidence */
+/**
+ * @param onset start of the fault; a density alert may fire only many windows later, but each of these windows is
+ * evidence
+ */
 export async function observeDensity(
   states: Pick<WatchTable, 'events' | 'windows'>,
   pipeline: string,
@@ -230,11 +230,11 @@ export async function observeDensity(
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
   const { alerts } = stored.state.phase;
   const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
-  // The alert resolves only after a day of good coverage, long after the fault is fixed.
+  // The alert resolves only after a day of good coverage, when the fault has long been fixed.
   const isBack = newest.value >= DENSITY_THRESHOLDS.ticket;
   const opened = isBack ? [] : incidents.map(({ openedMs }) => openedMs);
   const { baselineVersion } = stored.state.phase;
-  // A window is at most one day long, so earlier windows do not lie mostly after the onset.
+  // A window is at most one day long, so a window that starts earlier ends before the onset.
   const from = new Date(Math.max(onset.getTime() - DAY_MS, now.getTime() - READ_WINDOWS_MS));
   const windows = await states.windows(pipeline, from);
   const own = windows.filter((window) => window.baselineVersion === baselineVersion);
@@ -248,8 +248,9 @@ export async function observeDensity(
 }
 
 /**
- * Returns whether, since the drop in coverage, users have asked about new subjects or about the same subjects as
- * before. If the poorly covered queries resemble the baseline, the confidence in a content gap is low.
+ * Returns `new` if users have asked about new subjects since the drop in coverage, and `same` if they ask about the
+ * same subjects as before. A content gap with low confidence means that the poorly covered queries resemble the
+ * baseline.
  */
 function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
   switch (details['cause']) {

@@ -1,4 +1,7 @@
-/** Detects golden runs during which recalld itself was short of processor time. Their latencies are withheld. */
+/**
+ * Detects golden runs during which recalld itself was short of processor time. A diagnosis ignores the latencies of
+ * these runs.
+ */
 import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
@@ -9,8 +12,8 @@ import { describeDelays, isStarvedForAlert, type OwnDelays, withheldAlert } from
 const STARVED_ALERT = 'RecalldStarved';
 
 /**
- * Minimum duration of a CPU shortage that fires an alert. A briefer shortage fires no alert, even if it lasts for an
- * entire short run.
+ * Length of the period before the end of a run that must also be short of CPU time for an alert. A CPU shortage that is
+ * limited to a short run fires no alert.
  */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 

@@ -38,7 +38,7 @@ export async function latestEnded(
 ): Promise<GoldenRun | null> {
   const goldenSet = alerts.find((alert) => alert.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
   if (goldenSet === undefined) return null;
-  // Reads each status separately, so that many waiting runs do not hide the finished runs.
+  // Reads each status separately; otherwise, many unfinished runs could hide the finished ones.
   const found = await Promise.all(
     (['completed', 'void', 'failed'] as const).map((status) =>
       db.golden.runs.list({ pipeline, goldenSet, status, limit: 1 }),
@@ -65,8 +65,8 @@ interface ReferenceCriteria {
 }
 
 /**
- * Finds the last good run before the first bad measurement. The first failing verdict may come later than the first bad
- * measurement, because a verdict needs confirmation. Therefore, a run that already shows the regression, or that ended
+ * Finds the last good run before the first bad measurement. A verdict needs confirmation, so the first failing verdict
+ * may come later than the first bad measurement. Therefore, a run that already shows the regression, or that ended
  * after the first bad measurement, is not a reference run.
  */
 export async function findReferenceRun(
@@ -117,11 +117,11 @@ async function isGood({ db }: Context, run: GoldenRun, regressions: readonly Reg
 }
 
 /**
- * The earlier runs that are also compared, as positions in the list of runs before the reference run, newest first. If
- * runs are hourly, these runs are about one hour, seven hours and one day older than the reference run.
+ * Positions of the earlier runs that are also compared, in the list of runs before the reference run, newest first.
+ * With hourly runs, they are about one hour, seven hours and one day older than the reference run.
  */
 const EARLIER_RUNS = [0, 6, 23];
-/** If the share of unchanged documents is at least this high, earlier runs are not compared. */
+/** Earlier runs are not compared if at least this share of the documents is unchanged. */
 const UNCHANGED_SHARE = 0.95;
 
 export async function observeRun(
@@ -186,7 +186,7 @@ function liveLists({ db }: Context, pipeline: string, until: Date): Promise<read
 
 /**
  * Returns the judged documents that the run did not find in the store, and their queries. A document also counts as
- * deleted if recalld read its deletion in the manifest only after the run.
+ * deleted if recalld learned of its deletion from the manifest only after the run.
  */
 async function missingDocuments(
   { db: { golden } }: Context,

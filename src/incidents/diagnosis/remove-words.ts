@@ -1,4 +1,6 @@
-/** Sends golden queries without one of their words to the retriever, to find out what the retriever does with queries. */
+/**
+ * Sends golden queries to the retriever with one word removed, to find out which parts of a query affect the results.
+ */
 
 import type { Context } from '../../core/context.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
@@ -25,8 +27,8 @@ export function areWordsDue(alerts: readonly Alert[], latest: readonly LatestMea
 }
 
 /**
- * Measures `ignored_ending_ratio`: the share of golden queries with changed results for which the retriever returns the
- * same results if a word near the end is removed. The details contain the counts of `wordEffects`.
+ * Measures `ignored_ending_ratio` on golden queries whose results changed: the share for which the retriever returns
+ * the same results if a word near the end is removed. The details contain the counts of `wordEffects`.
  *
  * Records a gap if fewer than four queries changed, or if the retriever fails. Rejects with the reason of `signal`, or
  * with a database error.

@@ -18,18 +18,22 @@ import type { Alert } from './rules/incident.ts';
 
 export const LIVE_REPLAY = 'live_replay_overlap';
 
-/** Maximum number of replayed queries in each of two samples: from before the incident, and from the last hour. */
+/**
+ * Maximum number of replayed queries per sample. One sample is from before the incident, the other from the last hour.
+ */
 const QUERIES = 24;
 const MIN_QUERIES = 8;
-/** The earlier sample ends this long before the incident, because alerts may fire hours after a fault begins. */
+/**
+ * Time between the end of the earlier sample and the start of the incident. Alerts may fire hours after a fault begins.
+ */
 const BEFORE_MS = 6 * HOUR_MS;
 const MAX_BEFORE_MS = 30 * HOUR_MS;
 const RECENT_MS = HOUR_MS;
 
 /**
- * Returns true if live queries should be replayed for an open incident: a replay can help, and the last replay,
- * successful or not, was at least half an hour ago. A replay does not help if all alerts are isolation violations,
- * which have no other cause to find. While the retriever is down, a replay would only delay the page.
+ * Returns true if a replay can help to explain an open incident, and the last replay, successful or not, was at least
+ * half an hour ago. A replay cannot help if all alerts are isolation violations, because a violation is its own cause.
+ * While the retriever is down, a replay would only delay the page.
  */
 export function isReplayDue(alerts: readonly Alert[], latest: readonly LatestMeasurement[], now: Date): boolean {
   const rules = alerts.map(({ rule }) => rule);
@@ -93,7 +97,9 @@ function hoursBefore(time: Date, fromMs: number, untilMs: number) {
   return { since: new Date(time.getTime() - fromMs), until: new Date(time.getTime() - untilMs) };
 }
 
-/** Alternates the two samples, so that a replay that ends early has used equally many queries of each sample. */
+/**
+ * Alternates between the samples, so that a replay that ends early has used about the same number of queries from each.
+ */
 function alternating(one: readonly AnsweredSample[], other: readonly AnsweredSample[]): AnsweredSample[] {
   return Array.from({ length: QUERIES }, (_, place) => [one[place] ?? [], other[place] ?? []].flat()).flat();
 }

@@ -75,7 +75,7 @@ async function missesOfRun(
     }))
     .filter(({ documents }) => documents.length > 0);
   const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
-  // Explains the document for every step, because it is unknown which step should have found the document.
+  // Explains the document for every step, because any step could have been meant to find it.
   const questions = missed
     .slice(0, limit)
     .flatMap(({ questions: asked, ...one }) => asked.map((question) => ({ ...one, question })));
@@ -149,8 +149,8 @@ const PAGE_LIMIT_MS = 60_000;
 export type ExplainedRun = Awaited<ReturnType<typeof explainRun>>;
 
 /**
- * Explains the missed documents of a stored run by sending its queries to the retriever again. Returns no explanations
- * for a pipeline that is no longer configured.
+ * Sends the queries of a stored run to the retriever again to explain the documents that the run missed. Returns no
+ * explanations for a pipeline that is no longer configured.
  *
  * @throws RecalldError run_unknown, query_unknown, retriever_busy
  */
@@ -168,8 +168,8 @@ export async function explainRun(
 }
 
 /**
- * Explains why a document was not returned. If the other evidence is not sufficient for a verdict, also examines the
- * document's vector.
+ * Explains why the retriever did not return a document. Also examines the document's vector if the other evidence does
+ * not suffice for a verdict.
  */
 export async function explainDocument(
   pipeline: WatchedPipeline,
@@ -191,8 +191,8 @@ const MAX_DOCUMENTS = 60;
 
 /**
  * Returns the first words of documents, keyed by id. The text comes from the stored judged document or, if there is
- * none, from the vector store. Uses the first chunk of a document with several chunks. Does not throw if the store does
- * not respond.
+ * none, from the vector store. Uses the first chunk of a document with several chunks. Omits documents without a text,
+ * for example because the store does not respond.
  */
 export async function wordsOfDocuments(
   documents: GoldenDocuments,
@@ -293,8 +293,8 @@ function explainedJson(
 }
 
 /**
- * Counts the verdicts, most frequent first. Counts outranked documents separately for each kind of document that
- * outranks them.
+ * Counts the verdicts, most frequent first. The verdict `outranked` is counted separately for each kind of document
+ * that outranks.
  */
 export function countsOf(explained: readonly Explained[]): [words: string, count: number][] {
   return [...countEach(explained.map(verdictWords))].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));

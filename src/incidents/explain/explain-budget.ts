@@ -1,6 +1,6 @@
 /**
- * Limits the explanations per API caller and minute, because recalld sends two or three queries to the retriever for
- * each explanation.
+ * Limits how many explanations a caller gets per minute, because each explanation sends two or three queries to the
+ * retriever.
  */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
@@ -18,12 +18,12 @@ export function createExplainBudget(clock: Clock) {
      * per minute.
      *
      * @param caller name of an API key, or a substitute if the caller has no key
-     * @throws RecalldError explanations_limited if the limit would be exceeded; these queries are then not counted
+     * @throws RecalldError explanations_limited if the queries would exceed the limit; they are then not counted
      */
     spend(caller: string, queries: number): void {
       const now = clock.monotonicMs();
-      // Removes callers whose one-minute window has ended. The loop is short: there are few callers, because each needs
-      // a valid key.
+      // Removes callers whose one-minute window has ended. The loop is short, because callers need a valid key and are
+      // therefore few.
       for (const [name, { since }] of spent) if (now - since >= MINUTE_MS) spent.delete(name);
       const before = spent.get(caller) ?? { since: now, queries: 0 };
       const after = before.queries + Math.min(queries, MAX_EXPLAINED_PER_MINUTE);

@@ -8,7 +8,7 @@ import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 
-/** Maximum time that an explanation waits for its turn; after this time, the explanation is refused. */
+/** Maximum time that an explanation waits for its turn before it is refused. */
 const PATIENCE_MS = 30_000;
 
 export type ExplainTurns = ReturnType<typeof createExplainTurns>;
@@ -28,11 +28,11 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);
-    // The holder name is unique, so that closing one limiter does not remove the next limiter of the same pipeline.
+    // The holder name is unique; otherwise, closing one limiter could remove the next limiter of the same pipeline.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-    // Every waiting caller receives the rejection of this promise. Without a handler here, the rejection might also be
-    // reported as unhandled, which ends the process.
+    // If this promise rejects, every waiting caller receives the error. Without a handler here, Node.js could also
+    // report the rejection as unhandled and end the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, freed: new EventEmitter().setMaxListeners(0) };
     open.set(pipeline.name, turns);
@@ -50,8 +50,8 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
   return {
     /**
      * Runs `work` with a retriever that respects the pipeline's concurrency and rate limits. Golden runs and other
-     * explanations of this process share these limits. The concurrency limit also limits how many calls to `work` run
-     * at the same time, so it covers calls to the store and embedder too.
+     * explanations of this process share these limits. The concurrency limit also applies to `work` itself, so it
+     * covers calls to the store and embedder too.
      *
      * @throws RecalldError retriever_busy; the abort reason of `signal`; errors of `work`
      */

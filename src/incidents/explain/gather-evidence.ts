@@ -27,7 +27,7 @@ const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
 
-/** Settings of the index that determine how much of the index a search scans. */
+/** Index settings that determine how much of the index a search scans, keyed by the kind of the store. */
 const breadthOf: Readonly<Record<string, string>> = {
   pgvector: 'hnsw.ef_search (or ivfflat.probes)',
   qdrant: 'hnsw_ef',
@@ -102,12 +102,12 @@ async function lookIntoStore(
   return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
 }
 
-/** Number of results among which a search for a document's own text must return the document. */
+/** A search for a document's own text must return the document among this many results. */
 const FOUND_AMONG = 10;
 
 /**
- * Tests whether a search for a document's own text finds this document. As a control, also tests another document,
- * which the store returns for the query.
+ * Tests whether a search for a document's own text finds the document. As a control, also tests another document that
+ * the store returns for the query.
  */
 export async function lookAtVector(
   { store, embedder }: WatchedPipeline,

@@ -68,7 +68,7 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   const incident = await db.incidents.find(due.incidentId);
   // The receiver may have been removed from the config.
   if (receiver === undefined || incident === null) return db.notifications.giveUp(due.id, clock.now());
-  // The incident has closed in the meantime, so only its last message is still correct.
+  // The incident has closed since the message became due, so only the last message is still correct.
   if (due.event !== 'closed' && incident.closedAt !== null) return db.notifications.discard(due.id);
   const { kind, field } = receiver;
   const png = receiver.attachesChart ? await chartOf(context, incident) : null;
@@ -93,7 +93,9 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   return db.notifications.retryAt(due.id, next);
 }
 
-/** Returns null if there is no measure or if the image cannot be drawn; the message is then sent without a chart. */
+/**
+ * Returns null if the alert has no measure, or if the chart cannot be drawn; the message is then sent without a chart.
+ */
 async function chartOf({ hooks, logger }: Context, incident: Incident): Promise<Uint8Array | null> {
   try {
     return await hooks.drawIncident(incident);
@@ -121,7 +123,7 @@ export interface SentMessage extends Omit<DueNotification, 'id' | 'incidentId'> 
   readonly givenUpAt: Date | null;
 }
 
-/** Lease time, after which a notification whose worker died is retried. */
+/** Duration of a lease. When it ends, a notification whose worker died is retried. */
 const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {
@@ -179,7 +181,8 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Deletes due notifications about closed incidents, because they are no longer correct. Keeps the last message.
+     * Deletes due notifications about closed incidents, because they are no longer correct, except the last message of
+     * each incident.
      */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(
@@ -195,8 +198,8 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Leases the notifications that are due, in order for each receiver. If recalld has stopped retrying the first
-     * message of an incident, the messages after it are not leased.
+     * Leases the due notifications, in order for each receiver. Leases no further messages about an incident after
+     * recalld has stopped retrying the first one.
      */
     take: (at: Date) =>
       queryRows<DueNotification>(

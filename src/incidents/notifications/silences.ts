@@ -79,7 +79,7 @@ export function createSilences(pool: Pool, scope: Scope = null) {
   };
 }
 
-/** Maximum length of a silence. A longer silence would probably be forgotten. */
+/** Maximum length of a silence. Users would probably forget a longer silence. */
 const MAX_LENGTH_MS = 90 * DAY_MS;
 
 /**

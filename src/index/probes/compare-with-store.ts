@@ -23,7 +23,7 @@ import {
 export interface AnsweredQuery {
   readonly id: string;
   readonly text: string;
-  /** Ids of the returned documents, best first; at most as many as a user would get. */
+  /** Ids of the returned documents, best first; at most as many documents as a user would get. */
   readonly documents: readonly string[];
   /** Ids of the relevant documents that were not returned. */
   readonly missed: readonly string[];
@@ -44,7 +44,7 @@ const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
 /**
  * Number of requested chunks per returned document. The additional chunks show whether a document that only the
- * retriever returned is ranked just below the nearest chunks.
+ * retriever returned ranks just below the nearest chunks.
  */
 const DEEPER = 4;
 const MAX_MISSED = 16;
@@ -57,12 +57,16 @@ const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
 
 /**
- * Measures `store_agreement`: the mean share of the n returned documents that are also among the n nearest chunks in
- * the store. Measures `missed_foreign_ratio`: the share of missed documents whose stored vector does not match a new
- * embedding of the document text. Measures `missed_changed_ratio`: the share of missed documents whose text in the store
- * changed in the last week; includes documents that were returned below a document that is not relevant. A missed document is relevant and in the store, but was not returned. Measures `returned_absent_ratio`:
- * the share of returned documents that the store does not have. If a measure has no value, records the reason. Rejects
- * with the reason of `signal`, or with a database error.
+ * Compares the results of a golden run with the store. A missed document is relevant and in the store, but was not
+ * returned. Records these measures, or the reason why a measure has no value:
+ *
+ * - `store_agreement`: mean share of the n returned documents that are also among the n nearest chunks in the store.
+ * - `missed_foreign_ratio`: share of missed documents whose stored vector does not match a new embedding of the text.
+ * - `missed_changed_ratio`: share of missed documents whose text in the store changed in the last week. For this
+ *   measure, documents that were returned below a document that is not relevant also count as missed.
+ * - `returned_absent_ratio`: share of returned documents that the store does not have.
+ *
+ * Rejects with `signal.reason` or with a database error.
  */
 export async function compareWithStore(
   context: Context,

@@ -41,7 +41,7 @@ export async function measureAnnRecall(context: Context, pipeline: ProbedPipelin
 }
 
 /**
- * Returns the vectors that were sent with the queries, and the embedder's vectors for the texts of the other queries.
+ * Returns the vectors that were sent with the queries, and the vectors that the embedder returns for the other queries.
  * If the embedder fails, returns only the sent vectors.
  *
  * @throws NoValueError if there are no vectors
@@ -64,8 +64,8 @@ async function queryVectors(
 /**
  * Measures `embedding_canary_median` and `embedding_canary_min`: the median and minimum cosine between the canary
  * vectors of the first probe and the current ones. Records a deployment if the identity of the embedder changes, or if
- * its vectors change under the same identity. The first vectors remain the baseline, so the measure does not recover by
- * itself.
+ * its vectors change under the same identity. The vectors of the first probe remain the baseline, so the measures do
+ * not recover until the original vectors return.
  */
 export async function probeEmbedder(
   context: Context,
@@ -154,8 +154,8 @@ export async function probeStore(
 }
 
 /**
- * Returns the trait `size_class` of the store; near a class boundary, the previous class still applies. Returns no
- * trait for a store without a size class.
+ * Returns the trait `size_class` of the store. Near a class boundary, the previous class still applies. If the store
+ * has no size class, returns no trait.
  */
 async function steadySize(
   { db }: Context,

@@ -15,7 +15,7 @@ const SAMPLED_VECTORS = 2000;
 const SAMPLED_QUERIES = 1000;
 const DUPLICATE_CHECKS = 100;
 const DUPLICATE_SIMILARITY = 1 - 1e-6;
-/** Number of requested neighbors: with only two, an approximate search might miss one of two equal vectors. */
+/** Number of neighbors to request: with only two, an approximate search might miss one of two equal vectors. */
 const DUPLICATE_NEIGHBOURS = 10;
 
 /**

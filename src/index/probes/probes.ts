@@ -108,8 +108,8 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
 const BATCH = 500;
 
 /**
- * Looks up documents in the store; returns `unknown` if no store is configured, or if the store does not respond.
- * Rejects only with the reason of `signal`.
+ * Looks up documents in the store. Returns `unknown` if no store is configured, or if the store does not respond.
+ * Rejects only if `signal` aborts, with `signal.reason`.
  */
 export async function existingDocuments(
   ids: readonly string[],
@@ -140,7 +140,8 @@ export interface ProbedPipeline {
   readonly store: VectorStore | null;
   readonly embedder: Embedder | null;
   /**
-   * Maximum number of live queries per recall probe; each query needs an exact search. A limit of 0 disables the probe.
+   * Maximum number of live queries per recall probe, each of which needs an exact search. A limit of 0 disables the
+   * probe.
    */
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
@@ -180,9 +181,7 @@ export async function vectorsOf(
   return answer.vectors;
 }
 
-/**
- * Returns the outcomes of `work`. If `work` throws NoValueError, returns an outcome that states why there is no value.
- */
+/** Returns the outcomes of `work` or, if `work` throws NoValueError, an outcome that states why there is no value. */
 export async function outcomesOrGap(
   pipeline: string,
   measure: string,

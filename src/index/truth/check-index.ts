@@ -37,7 +37,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
-  // Contains the chunks of both sampling stages, because the measure combines all chunks checked in a day.
+  // Includes the chunks of both sampling stages, because the measure combines all chunks that were checked in a day.
   const documents: ProbedDocument[] = [];
   const check = async (n: number) => {
     const chunks = await drawChunks(run, n, seed);
@@ -50,8 +50,8 @@ async function compareModels(run: PhaseRun): Promise<void> {
     );
     return { tally: { n: chunks.length, found: foreign.length } };
   };
-  // If vectors from another model have been found, takes a large sample, so that a few rounds show whether these
-  // vectors were replaced.
+  // If vectors from another model have been found, takes a large sample. A few rounds then show whether these vectors
+  // were replaced.
   const known = (await context.db.index.rounds.countFindings(pipeline)).has('other_model');
   await (known ? check(SECOND_STAGE * embed) : twoStageSample(embed, check));
   await save({ checked: [{ kind: 'other_model', documents }], position: null });
@@ -72,8 +72,8 @@ async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed
 }
 
 /**
- * Embeds chunks a second time if the first new vectors differ from the stored vectors, because a single difference may
- * be due to a non-deterministic embedder.
+ * Embeds chunks a second time if their new vectors differ from the stored vectors, because a single difference may be
+ * due to a non-deterministic embedder.
  */
 async function confirmForeign(
   run: PhaseRun,
@@ -154,7 +154,7 @@ const LEASE_MS = 5 * MINUTE_MS;
 /**
  * Continues the round of a pipeline, or starts one. Skips phases that the store does not support, and defers the round
  * if the store fails or slows down. A continued round repeats a check only if the process was killed right after the
- * last check of a phase. The tallies then contain both results, so the share remains correct.
+ * last check of a phase. The share then remains correct, because the tallies contain both results.
  *
  * @returns `busy` if another process is running the round
  * @throws the reason of `signal`, and RecalldError if the manifest cannot be read or the database does not respond
@@ -217,7 +217,7 @@ function save(context: Context, round: Round, phase: Phase, step: Parameters<Pha
 const phaseWork: Readonly<Record<Phase, (run: PhaseRun, all: boolean) => Promise<unknown>>> = {
   async suspects(run) {
     if (run.round.readAt !== null) return findOrphans(run);
-    // Before a manifest has been read, every stored document would look like an orphan.
+    // Until a manifest has been read, every stored document looks like an orphan.
     await readManifest(run);
     return findOrphans({ ...run, round: { ...run.round, position: null } });
   },
@@ -268,7 +268,7 @@ function gapsOf(
 }
 
 const MAX_WAITING = 1000;
-/** Each round checks the versions of at most this many documents, because each call reads only a few documents. */
+/** Maximum number of documents per round whose versions are checked. Each call reads only a few documents. */
 const MAX_VERSIONS = 200;
 
 async function checkArrivals(run: PhaseRun): Promise<void> {

@@ -83,12 +83,11 @@ export function createDocumentsTable(pool: Pool) {
 
     /**
      * Applies the lines as the new manifest, atomically; documents that are no longer listed count as deleted. Tracks
-     * at most `maxArrivals` new versions, selected at random, until they arrive. Without `hasVersions`, tracks only new
+     * the arrival of at most `maxArrivals` new versions, selected at random. If `hasVersions` is false, tracks only new
      * documents.
      *
      * @param read when this reading of the manifest started
-     * @param before when the previous reading started; null for the first reading, which cannot show which documents
-     * are new
+     * @param before when the previous reading started; null for the first reading, in which every document looks new
      */
     accept(
       pipeline: string,
@@ -120,8 +119,8 @@ export function createDocumentsTable(pool: Pool) {
           [pipeline],
         );
         if (before !== null) {
-          // Skips versions whose `updated_at` is in the future or more than a day before the previous reading, because
-          // such a time may be when the document was written rather than when it was ingested.
+          // Skips versions whose `updated_at` is in the future or more than a day before the previous reading. Such a
+          // time may state when the document was written rather than when it was ingested.
           await client.query(
             `with new_versions as (
                select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
@@ -165,7 +164,7 @@ export function createDocumentsTable(pool: Pool) {
       return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },
 
-    /** Returns those of the given ids that should be in the store or that were deleted after `since`. */
+    /** Returns the given ids of documents that should be in the store or were deleted after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -186,8 +185,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Returns a function that maps a document id to the document's segment in the last manifest; null if the document
-     * has no segment.
+     * Returns a function that maps a document id to the document's segment in the last manifest, or to null if the
+     * document has no segment.
      */
     async segmentsOf(pipeline: string, ids: readonly string[]): Promise<(id: string) => string | null> {
       const rows = await queryRows<{ id: string; segment: string | null }>(

@@ -39,9 +39,7 @@ export async function readHubs(
     documents: found.documents,
     /** Hub documents; null if too few queries returned documents. */
     hubs,
-    /**
-     * Chunks that are never retrieved. If the dead chunks are unknown, this field is null, and `why` states the reason.
-     */
+    /** Chunks that are never retrieved; null if unknown, in which case `why` states the reason. */
     dead,
     why,
   };

@@ -66,8 +66,8 @@ export async function* readFile(path: string, from: string | null): AsyncGenerat
 type CommandConfig = Extract<ManifestConfig, { readonly kind: 'command' }>;
 
 /**
- * While recalld stores lines, it reads no further output, so the program waits once the pipe is full. The program's
- * standard error is ignored.
+ * Reads the output of a program. While recalld stores lines, it reads no further output, so the program waits once the
+ * pipe is full. Ignores the program's standard error.
  */
 export async function* readCommand(
   { command: [program = '', ...args], directory, environment, timeout_ms: timeoutMs }: CommandConfig,
@@ -79,7 +79,7 @@ export async function* readCommand(
     ...(directory === undefined ? {} : { cwd: directory }),
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'ignore'],
-    // Runs in a separate process group, so that its child processes can be ended with it.
+    // Runs the program in a separate process group, so that recalld can end its child processes too.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -111,7 +111,7 @@ export async function* readCommand(
     })) as [number | null];
     signal.throwIfAborted();
     if (isTimedOut) throw failed(`did not finish within ${timeoutMs} ms`);
-    // If the output of a failed program were accepted, documents that it did not print would look deleted.
+    // Rejects the output of a failed program, because documents that the program did not print would look deleted.
     if (code !== 0) throw failed(code === null ? 'was terminated by a signal' : `exited with code ${code}`);
   } finally {
     clearTimeout(timer);
@@ -168,8 +168,8 @@ type SqlConfig = Extract<ManifestConfig, { readonly kind: 'sql' }>;
 const ROWS = 5000;
 
 /**
- * Reads through a cursor in a read-only transaction. Errors omit the message of the database, because it may contain
- * row data.
+ * Reads the rows of a query through a cursor in a read-only transaction. Errors omit the message of the database,
+ * because it may contain row data.
  */
 export async function* readQuery(
   { url, query, timeout_ms: timeoutMs }: SqlConfig,
@@ -182,8 +182,8 @@ export async function* readQuery(
     statement_timeout: timeoutMs,
     application_name: 'recalld manifest',
   });
-  // Ignores the event, because a broken connection also makes the statement fail. Without a listener, the `error` event
-  // would end the process.
+  // The listener ignores the event, because a broken connection also makes the statement fail. Without a listener, the
+  // `error` event would end the process.
   client.on('error', () => undefined);
   const stop = (): void => void client.end().catch(() => undefined);
   signal.addEventListener('abort', stop, { once: true });

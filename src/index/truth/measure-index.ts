@@ -17,8 +17,8 @@ const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
 /**
- * Measure for each kind of finding. `ofDay`: the share is pooled over a day, because each round checks only a small
- * sample.
+ * Measure for each kind of finding. `ofDay` is true if the share is pooled over a day, because each round checks only a
+ * small sample.
  */
 const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },
@@ -69,8 +69,8 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     measuredAt: now,
   };
   const outcomes: MeasurementOutcome[] = [];
-  // The store cannot return a chunk by its id, so recalld cannot check earlier findings again. Therefore, recalld
-  // deletes findings from before the pooled rounds.
+  // The store cannot return a chunk by its id, so recalld cannot recheck earlier findings. Therefore, deletes findings
+  // from before the pooled rounds.
   await db.index.rounds.deleteUnseen(pipeline, 'other_model', await pooledSince(db, pipeline, 'other_model', dayAgo));
   const counts = await db.index.rounds.countFindings(pipeline);
   for (const [kind, { measure, ofDay }] of Object.entries(shareOfKind) as [

@@ -120,8 +120,8 @@ async function probeDocuments(run: PhaseRun, documents: readonly SegmentedDocume
 const SAMPLE_MS = HOUR_MS;
 
 /**
- * Finds ids that are not in the manifest. Checks all ids if the store can list them, and otherwise a uniform sample,
- * which is taken at most once an hour.
+ * Finds ids that are not in the manifest. If the store can list its ids, checks all of them; otherwise, checks a
+ * uniform sample at most once an hour.
  *
  * @returns true if all ids were checked
  */
@@ -173,7 +173,7 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
     const sample = await throttled.call('sample', () => plan.store.sample({ n, seed, withContent: false }, signal));
     drawn = sample.ids;
     const unexpected = new Set(await unexpectedAmong(run, [...new Set(drawn)]));
-    // Suspects from the first stage are still checked later, but are not counted in the share.
+    // Suspects from the first stage are still checked later, but do not count toward the share.
     for (const id of met.keys()) met.set(id, 0);
     for (const id of drawn) if (unexpected.has(id)) met.set(id, (met.get(id) ?? 0) + 1);
     return { tally: { n: drawn.length, found: unexpected.size } };
@@ -268,7 +268,9 @@ export async function chunksOf(
   return groupBy(found, ({ id }) => id);
 }
 
-/** Checks the versions of documents that are in the store. Omits documents whose chunks do not state their version. */
+/**
+ * Checks the versions of documents in the store. Omits documents whose versions cannot be determined from their chunks.
+ */
 function superseded(
   documents: readonly Pick<ExpectedDocument, 'id' | 'chunks' | 'segment'>[],
   chunks: Chunks,

@@ -68,7 +68,7 @@ export interface Step {
     readonly documents: readonly ProbedDocument[];
     readonly uncounted?: true;
   }[];
-  /** Additional tallies, for checks whose affected documents are identified later or not at all. */
+  /** Additional tallies, for checks that identify the affected documents later or not at all. */
   readonly counted?: readonly SegmentTally[];
   /** Ids that are not in the manifest, and how often each occurred. */
   readonly suspects?: ReadonlyMap<string, number>;
@@ -101,7 +101,7 @@ export function createRoundsTable(pool: Pool) {
       await pool.query(`update index_rounds set leased_until = '-infinity' where pipeline = $1::text`, [pipeline]);
     },
 
-    /** Stores a step atomically. A finding remains until a check no longer confirms it. */
+    /** Stores a step atomically. A finding remains stored until a check no longer confirms it. */
     async save({ pipeline, startedAt }: Round, phase: Phase, step: Step, now: Date, until: Date): Promise<void> {
       const { checked = [], counted = [], suspects, cleared } = step;
       await inTransaction(pool, async (client) => {

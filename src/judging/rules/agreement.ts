@@ -35,7 +35,7 @@ const MIN_SESSIONS = 2;
 /**
  * Cohen's kappa with quadratic weights (Cohen 1968) for weighted pairs. Kappa is 1 minus the ratio of the observed
  * weighted squared differences to those expected by chance from the distribution of each grader's grades. Returns null
- * if the expected differences are 0, because both graders gave one and the same grade to every pair.
+ * if the expected differences are 0, because every grade from either grader is the same.
  */
 export function weightedKappa(pairs: readonly GradedPair[]): number | null {
   return kappaOf(momentsOf(pairs));

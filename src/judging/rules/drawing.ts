@@ -20,8 +20,8 @@ const MAX_ROUNDS = 50;
  * stratum are therefore equal, which keeps confidence intervals narrow (Särndal, Swensson and Wretman, Model Assisted
  * Survey Sampling, 1992, section 3.6.1). A suspect query is selected twice as often, because its score varies more
  * (Neyman's allocation with twice the spread). The number of queries selected in a segment is proportional to the
- * square root of its traffic (power allocation, Bankier 1988), which covers small segments with little loss of overall
- * precision.
+ * square root of its traffic (power allocation, Bankier 1988). This allocation covers small segments with little loss
+ * of overall precision.
  *
  * The probability of a query never depends on its own random number or its grades.
  *

@@ -67,7 +67,10 @@ const addressing: readonly RegExp[] = [
   /aiの(?:皆さん|皆様|方)/u,
 ];
 
-/** Words for one topic, in all languages that the signs cover. Latin words match only at the start of a word. */
+/**
+ * Returns a pattern for the words of one topic, in all languages that the signs cover. Latin words match only at the
+ * start of a word.
+ */
 const words = (latin: string, others: string): RegExp => new RegExp(`(?:^|[^\\p{L}\\d])(?:${latin})|${others}`, 'u');
 
 /** Topics of a sentence that demands a grade, in any order. */

@@ -285,7 +285,7 @@ export type DropState = (typeof dropStates)[number];
 
 const FALSE_DROPS_PER_YEAR = 0.5;
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
-/** Significance level of each test; every day, the last days are tested once for each number of days in `spans`. */
+/** Significance level of each test. Every day, one test is run for each number of days in `spans`. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
 /** Minimum number of baseline days: two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;

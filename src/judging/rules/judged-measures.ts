@@ -1,6 +1,6 @@
 /**
  * Estimates scores of all live traffic from the graded queries of a window: from human judgments if there are enough,
- * otherwise from the model alone. Also estimates the excess in nDCG that arises because the ideal order contains only
+ * otherwise from the model alone. Also estimates by how much nDCG is too high because its ideal order contains only
  * documents that users got.
  */
 

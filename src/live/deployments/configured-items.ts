@@ -34,7 +34,10 @@ export type ConfiguredItems = ReturnType<typeof createConfiguredItems>;
 
 export function createConfiguredItems(pool: Pool) {
   return {
-    /** Records that the config of a scheduler contains these items, even if they were removed earlier. */
+    /**
+     * Records that a scheduler's config contains these items. Items that were removed earlier count as configured
+     * again.
+     */
     async recordSeen(items: readonly ConfiguredItem[], now: Date): Promise<void> {
       const columns = {
         pipeline: 'text',

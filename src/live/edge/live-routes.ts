@@ -61,7 +61,7 @@ function addItems<Item>(
       duplicates += report.duplicates;
       if (report.sampled !== undefined) sampled = (sampled ?? 0) + report.sampled;
       for (const rejection of batch.rejected) rejected.push(rejection);
-      // The indexes in a report refer to the batch; `positions` contains the indexes in the body.
+      // The indexes in a report refer to the batch; `positions` maps them to indexes in the body.
       for (const rejection of report.rejected)
         rejected.push({ ...rejection, index: batch.positions[rejection.index] ?? rejection.index });
     }

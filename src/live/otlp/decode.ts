@@ -147,7 +147,7 @@ class Decoding {
         }
       }
     }
-    // The flaws may still grow while attributes are accessed, because lists and maps are read lazily.
+    // Later access to attributes may add flaws, because lists and maps are read lazily.
     return { items: found, rejected: this.rejected, flaws: this.flaws, misnamed: this.misnamed };
   }
 

@@ -136,7 +136,7 @@ const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; s
 /** Signal for work that continues after the client has disconnected, because the data must still be stored. */
 const never = new AbortController().signal;
 
-/** The worker thread starts when the first large body arrives. */
+/** Creates a reader whose worker thread starts when the first large body arrives. */
 export function createOtlpReader(configured: readonly TracedPipeline[]) {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,

@@ -49,7 +49,7 @@ export function unknownType(contentType: string | undefined): RecalldError {
   );
 }
 
-/** Error for a body that does not match its headers: the same request can never succeed. */
+/** Creates the error for a body that does not match its headers; a retry cannot succeed. */
 export function malformed(message: string, cause?: unknown): RecalldError {
   return new RecalldError('otlp_malformed', message, { cause });
 }

@@ -1,5 +1,5 @@
 /**
- * Responds to clients that do not use HTTP/1.1. An OTLP exporter over gRPC starts with HTTP/2, which recalld does not
+ * Responds to clients that do not use HTTP/1.1. An OTLP exporter that uses gRPC speaks HTTP/2, which recalld does not
  * support. The response is an HTTP/2 GOAWAY frame, because its text is the only error that gRPC libraries show.
  */
 import type { Socket } from 'node:net';

@@ -28,7 +28,7 @@ const PRESIDIO = 'privacy.presidio';
  */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
-/** Asks a service to detect names and other personal data in a text. */
+/** Detects names and other personal data in a text by calling a service. */
 type AnalyzeText = ReturnType<typeof createPresidioAnalyzer>;
 
 /** @throws RecalldError config_invalid for an invalid URL */
@@ -78,7 +78,10 @@ const entitiesSchema = z.array(
     .transform(({ entity_type: entityType, ...place }): FoundEntity => ({ entityType, ...place })),
 );
 
-/** If the signal of a queued task aborts, the task is never started, and its promise rejects with the abort reason. */
+/**
+ * Creates a function that runs at most `max` tasks at a time. If the signal of a queued task aborts, the task is never
+ * started, and its promise rejects with the abort reason.
+ */
 export function createSemaphore(max: number) {
   const waiting = new Set<() => void>();
   let running = 0;
@@ -124,7 +127,7 @@ type EntityAnalysis =
       readonly message: string;
     };
 
-/** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
+/** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` rejects. */
 type RedactText = (text: string) => Promise<string | null>;
 
 /**
@@ -199,8 +202,8 @@ export type PersonalData = ReturnType<typeof createPersonalData>;
 
 /**
  * Replaces personal data: redacts texts, hashes ids with a key, and drops data that cannot be redacted. Finishes within
- * the configured timeout of the service. Rejects only if too many long texts are queued, with the RecalldError code
- * `overloaded`; nothing is then stored.
+ * the configured timeout of the service. Rejects only if too many long texts are queued (RecalldError `overloaded`); in
+ * that case, nothing is stored.
  *
  * @throws RecalldError as createPresidioAnalyzer
  */

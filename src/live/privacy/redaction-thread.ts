@@ -24,7 +24,7 @@ const MAX_WAITING = 2000;
 
 export type RedactionThread = ReturnType<typeof createRedactionThread>;
 
-/** The thread starts with the first text. */
+/** Creates a worker thread that starts with the first text. */
 export function createRedactionThread() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,

@@ -114,8 +114,8 @@ function isRewritten<Step extends EpisodeRetrieval>(
 }
 
 /**
- * Splits retrievals with the same episode id wherever the agent paused for longer than `idleMs`. Each turn is thus a
- * separate episode even if a service uses its conversation id for all turns.
+ * Splits retrievals with the same episode id wherever the agent paused for longer than `idleMs`. As a result, each turn
+ * is a separate episode even if a service uses its conversation id as the episode id of all turns.
  */
 export function splitByPause<Retrieval extends Pick<EpisodeRetrieval, 'occurredAt'>>(
   retrievals: readonly Retrieval[],

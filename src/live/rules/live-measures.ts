@@ -104,7 +104,7 @@ export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): Live
     : outcome;
 }
 
-/** Returns all queries, and the queries of each bounded segment. Segments beyond `max` are merged into `other`. */
+/** Returns all queries, and the queries of each segment. Segments beyond the maximum number are merged into `other`. */
 export function liveSegments<Query extends { readonly tags: SampledQuery['tags'] }>(
   queries: readonly Query[],
   keys: readonly string[],

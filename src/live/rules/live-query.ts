@@ -177,7 +177,7 @@ export interface Feedback {
 
 export interface LiveStage {
   readonly name: string;
-  /** True for parallel stages whose results are merged afterwards. */
+  /** True if this is one of several parallel stages whose results are merged afterwards. */
   readonly isSide: boolean;
   readonly latencyMs: number | null;
   /** Number of distinct documents that the stage returned; null if unknown. */

@@ -177,7 +177,7 @@ async function remove<Row extends object>(
 /**
  * Removes data derived from queries: baseline queries, examples of topics, and judgments. Also removes the names of
  * topics that had one of the queries as an example, because the words of a name come from the examples. The next search
- * for topics names these topics again.
+ * for topics gives these topics new names.
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;

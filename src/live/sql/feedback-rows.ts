@@ -136,8 +136,8 @@ const opinionsOfWindow = `
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
- * Tallies the opinions that users gave within the window. If an opinion changed after the window, the opinion in the
- * window counts. If feedback for a window arrives late, reading the window again returns a different result.
+ * Tallies the opinions that users gave within the window. A change of opinion after the window does not affect the
+ * tally. If feedback for a window arrives late, reading the window again returns a different result.
  *
  * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. The query that an opinion refers
  * to arrived on the same day, one day earlier or one day later. Each of the three days is searched separately, because

@@ -87,7 +87,7 @@ export function createLiveSamples(pool: Pool) {
   };
 }
 
-/** A sample with its text and the documents that the user got; it has no documents if the query failed. */
+/** A sample with its text and the documents that the user got (none if the query failed). */
 export interface AnsweredSample {
   readonly text: string;
   readonly segments: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ import type { SampledStep } from '../rules/sampling/whole-episode.ts';
 const BATCH_ROWS = 2000;
 /** Maximum number of steps that are read from an episode. */
 const MAX_STEPS = 50;
-/** Number of latest steps that are searched for the longest episodes. */
+/** Number of most recent steps in which the longest episodes are searched for. */
 const SEARCHED_STEPS = 20_000;
 /** Maximum length of the texts that are read, in characters. Longer texts are truncated for measures and pages. */
 const MAX_TEXT = 2000;
@@ -171,9 +171,9 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Returns at most `limit` texts from randomly selected sessions; none if only hashes of texts are stored. Reads only
-     * samples that the rate selects, because rules also keep queries that failed or returned nothing. Such a query is
-     * read if the rate would have selected it, so the texts are representative of all queries.
+     * Returns at most `limit` texts from randomly selected sessions; none if only hashes of texts are stored. Reads a
+     * sample only if the rate alone would have selected it, so that the texts are representative of all queries: rules
+     * select additional queries, such as those that failed or returned nothing.
      */
     texts({ pipeline, from, until }: LiveWindow, limit: number) {
       return read<{ readonly text: string; readonly probability: number; readonly cluster: number }>(
@@ -189,10 +189,10 @@ export function createLiveWindows(pool: Pool) {
     /**
      * Yields the samples in the window in order of occurrence, in batches.
      *
-     * @param halvings number of times to halve the sampling probability. Reads only samples whose session has a random
-     * number below 2^-halvings times the probability of the rate (times 1 for samples that a rule selected). The halved
-     * rate would have selected the same sessions, and `probability` is adjusted, so that estimates stay unbiased. With
-     * 0 halvings, all samples are read.
+     * @param halvings number of times to halve the sampling probability. Reads a sample only if the random number of
+     * its session is below 2^-halvings times the probability of the rate or, for a sample that a rule selected, below
+     * 2^-halvings. The halved rate would have selected the same sessions, and `probability` is adjusted, so that
+     * estimates stay unbiased. With 0 halvings, all samples are read.
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;

@@ -148,7 +148,7 @@ const recordSql = (withIsolation: boolean): string => `
 }`;
 
 /**
- * The first statement omits isolation rules, because most pipelines have none and should not bear the additional cost.
+ * The first statement omits isolation rules, because most pipelines have none and should not pay for them.
  */
 const statements = [
   { name: 'record-arrivals', text: recordSql(false) },

@@ -150,7 +150,7 @@ export interface BufferedFragment
   readonly receivedAt: Date;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /** `sessionHash` for the queries of this trace that have no session; null if the fragment has no session. */
+  /** `sessionHash` that queries of this trace have if they lack a session; null if the fragment has no session. */
   readonly traceHash: string | null;
   /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;
@@ -159,7 +159,7 @@ export interface BufferedFragment
 
 export interface TraceToComplete {
   readonly id: string;
-  /** First day (UTC, YYYY-MM-DD) on which queries and feedback of the trace were received. */
+  /** First day of receipt (UTC, YYYY-MM-DD) to search for queries and feedback of the trace. */
   readonly since: string;
 }
 

@@ -32,8 +32,8 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
 /**
- * Scores a ranking. The first `length` elements of `grades` are the grades by rank (negative for a document without a
- * judgment), and `judged` contains the grades of all judged documents.
+ * Scores a ranking. The first `length` elements of `grades` are the grades by rank; a document without a judgment has a
+ * negative grade. `judged` contains the grades of all judged documents.
  */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
@@ -64,7 +64,7 @@ const formulas: Readonly<Record<Measure, Formula>> = {
   unjudged: (cut) => cut.unjudged / cut.depth,
 };
 
-/** Maximum exponent of a gain: 2^1000 leaves room for summing a million gains before a double overflows. */
+/** Maximum exponent of a gain: a double can represent the sum of a million gains of 2^1000. */
 const MAX_EXPONENT = 1000;
 
 /**
@@ -96,8 +96,8 @@ const UNJUDGED = -1;
 
 /**
  * Creates an evaluator that scores many rankings with the same metrics, in one pass over each ranking and with reused
- * buffers. Each judged document may occur at most once; under this condition, every measure except cg and dcg is within
- * [0, 1]. No value is ever NaN.
+ * buffers. Each judged document may occur at most once in a ranking; every measure except cg and dcg is then between 0
+ * and 1. No value is ever NaN.
  *
  * @param relevanceLevel minimum grade of a relevant document, an integer >= 1
  */

@@ -40,7 +40,7 @@ export const isProportion = (measure: Measure): boolean => measure === 'hit_rate
 /** True for measures of the union of several rankings; `union.ts` defines them. */
 export const isUnionMeasure = (measure: Measure): boolean => measure === 'union_recall' || measure === 'all_found';
 
-/** Sums of gains have no upper bound; every other measure is in [0, 1]. */
+/** True for sums of gains, which have no upper bound; every other measure is in [0, 1]. */
 export const isUnbounded = (measure: Measure): boolean => measure === 'cg' || measure === 'dcg';
 
 /**

@@ -76,7 +76,7 @@ export type Ranking = readonly (string | null)[];
  * Makes every document in a ranking count at most once.
  *
  * @param documentIds best first
- * @param owner named in the error, for example `The run of query "q1"`
+ * @param owner description of the ranking for the error, for example `The run of query "q1"`
  * @returns the ranking, and the number of places that contained a duplicate
  * @throws RecalldError `file_malformed` if the policy is `reject` and a document occurs twice
  */
@@ -114,7 +114,7 @@ export function applyDuplicatePolicy(
  * Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
  * methods", SIGIR 2009; their constant is 60.
  *
- * @returns every document of every ranking, best first, each from the first ranking that contains it
+ * @returns every document of every ranking once, best first; the item comes from the first ranking that contains it
  */
 export function reciprocalRankFusion<Item extends { readonly id: string }>(
   rankings: readonly (readonly Item[])[],
@@ -139,8 +139,8 @@ const PERSISTENCE = 0.9;
 
 /**
  * Returns the rank-biased overlap of the top k documents in two rankings, extrapolated from the depth that both
- * rankings reach. The overlap is 1 for the same documents in the same order, and 0 if the rankings have no document in
- * common. Agreement at the top has the most weight. Two empty rankings count as equal.
+ * rankings reach. The overlap is 1 if the documents and their order are the same, and 0 if the rankings have no
+ * document in common. Agreement at the top has the most weight. Two empty rankings count as equal.
  *
  * Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32,
  * which also covers rankings of different lengths.

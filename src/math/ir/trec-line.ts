@@ -1,6 +1,6 @@
 /**
- * Parses lines of TREC runs and qrels as byte ranges in an ASCII-compatible text (UTF-8), so that no string is created
- * per line of a file with a million lines.
+ * Parses lines of TREC runs and qrels as byte ranges in an ASCII-compatible text (UTF-8), to avoid creating a string
+ * for each line of a file with a million lines.
  */
 
 const [TAB, LINE_FEED, VERTICAL_TAB, FORM_FEED, CARRIAGE_RETURN, SPACE] = [0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20] as const;
@@ -28,8 +28,8 @@ export class ColumnScanner {
    */
   count = 0;
   /**
-   * Lookup table by byte: 1 for separators and line endings, 0 for other bytes. The table ends at the space character,
-   * because no separator has a higher code.
+   * Lookup table, indexed by byte: 1 for separators and line endings, 0 for other bytes. The table ends at the space
+   * character, because no separator has a higher code.
    */
   private readonly separates: Uint8Array;
 
@@ -71,7 +71,7 @@ export class ColumnScanner {
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 /** An integer with at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
-/** Every integer with at most this many digits fits in a 32-bit integer, for which arithmetic is fast. */
+/** Every integer with at most this many digits fits in 32 bits, for which arithmetic is fast. */
 const GROUP_DIGITS = 9;
 /** Factor that splits a double into its high and low bits (Veltkamp). */
 const HALVES = 2 ** 27 + 1;
@@ -87,7 +87,8 @@ const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
  */
 export function parseScore(bytes: Uint8Array, start: number, end: number): number {
   // A double represents 10^22 and every integer of up to 15 digits exactly, so one division rounds correctly (Clinger
-  // 1990). Neither this path nor the quotient below creates a string, which matters for a file with a million scores.
+  // 1990). Neither this path nor the quotient below creates a string; creating one would be slow for a file with a
+  // million scores.
   const sign = bytes[start];
   const first = sign === MINUS || sign === PLUS ? start + 1 : start;
   let head = 0;
@@ -146,8 +147,8 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
  *
  * The arguments a and b are below 10^9 and m is at most 9, so a * 5^m is below 2^51 and a * 10^m is exact; 10^n is
  * exact too. The remainder corrects the quotient of doubles. The remainder is exact, because its products are computed
- * in two parts (Dekker 1971, with Veltkamp's split). The parameters are small integers and the function calls no other
- * function, because V8 allocates an object for each double that is passed between functions.
+ * in two parts (Dekker 1971, with Veltkamp's split). The parameters are small integers, and the function calls no other
+ * function, because V8 allocates an object for each double that functions pass to each other.
  */
 function roundedQuotient(a: number, m: number, b: number, n: number): number {
   const dividend = a * (POWERS_OF_TEN[m] ?? 1);

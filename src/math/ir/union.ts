@@ -5,8 +5,9 @@
  *                 s * k documents
  * all_found@k     1 if union_recall@k = 1, else 0
  *
- * Every other measure uses one merged ranking: rank 1 of each step in step order, then rank 2 of each step, and so on.
- * A repeated document counts only at its first rank. For these measures, the cutoff k is a rank in the merged ranking.
+ * Every other measure scores one merged ranking: rank 1 of each step in step order, then rank 2 of each step, and so
+ * on. A repeated document counts only at its first rank. For these measures, the cutoff k is a rank in the merged
+ * ranking.
  */
 import { createEvaluator, type GradeByDocument } from './evaluate.ts';
 import { isUnionMeasure, type MetricKey } from './metric-key.ts';

@@ -1,6 +1,6 @@
 /**
- * Measures the difference between two clocks: reads the local clock before and after a request for the other clock's
- * time.
+ * Measures the difference between two clocks by reading the local clock before and after a request for the other
+ * clock's time.
  */
 
 export interface ClockLook {
@@ -14,7 +14,7 @@ export interface ClockLook {
 
 export type ClockSkew = ReturnType<typeof clockSkew>;
 
-/** Maximum tolerated difference. Larger differences make ages, windows and scheduled times visibly wrong. */
+/** Maximum tolerated difference. A larger difference makes ages, windows and scheduled times visibly wrong. */
 export const MAX_SKEW_SECONDS = 60;
 
 /** Computes the difference, assuming that the other clock was read in the middle of the round trip. */

@@ -2,10 +2,10 @@
  * Computes the times that match a cron expression. The scheduler, the search for missed ticks and the freshness
  * limits all use these times.
  *
- * A time of day occurs once a day, even when clocks change. A time that is skipped in spring is moved forward by the
- * length of the gap (02:30 becomes 03:30, 24 hours after the previous day's occurrence, as in RFC 5545 and Temporal).
- * If a time exists twice in autumn, only the first is an occurrence. A schedule with `*` for its minute or hour follows
- * elapsed time instead, in spring and in autumn.
+ * A time of day occurs once a day, even when clocks change. A time that is skipped in spring moves forward by the
+ * length of the gap: 02:30 becomes 03:30, 24 hours after the previous day's occurrence, as in RFC 5545 and Temporal. If
+ * a time exists twice in autumn, only the first is an occurrence. A schedule with `*` as its minute or hour instead
+ * follows elapsed time, both in spring and in autumn.
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -40,8 +40,8 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
 /**
- * Length in days of a period that is certain to include every calendar date: at most eight years separate one 29
- * February from the next.
+ * Length, in days, of a period that always includes every calendar date: at most eight years separate one 29 February
+ * from the next.
  */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
@@ -114,7 +114,10 @@ interface ClockDay {
   readonly repeated: Stretch | null;
 }
 
-/** Cache size in days, over all time zones. A schedule needs the same few days again and again. */
+/**
+ * Cache size in days, over all time zones. The cache is effective because a schedule needs the same few days
+ * repeatedly.
+ */
 const MAX_DAYS = 20_000;
 const days = new Map<string, ClockDay>();
 
@@ -172,7 +175,7 @@ const SECOND_MS = 1000;
 /** Maximum number of days between two occurrences: eight years, from one 29 February to the next. */
 const MAX_WAIT_DAYS = 8 * 366 + 2;
 const MAX_BETWEEN = 10_000;
-/** Number of future ticks to inspect, enough to cover a day if the schedule has at most one tick every five minutes. */
+/** Number of future ticks to inspect: enough to cover a day if the schedule has at most one tick every five minutes. */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
@@ -231,8 +234,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a frequent schedule, the inspected ticks might not reach the weekend, so this loop also checks the gap around
-  // one instant in each hour of the next eight days.
+  // The inspected ticks of a frequent schedule might not reach the weekend, so this loop also checks the gap around one
+  // instant in each hour of the next eight days.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();

@@ -12,16 +12,16 @@ const MIN_FOR_BOOTSTRAP = 10;
 const MIN_FOR_T = 50;
 const MAX_REPLICATES = 9_999;
 const MIN_REPLICATES = 999;
-/** Limits the computation of a bootstrap interval to about 0.1 s for up to 20,000 values. */
+/** Maximum number of draws, which limits a bootstrap interval of up to 20,000 values to about 0.1 s. */
 const MAX_DRAWS = 20_000_000;
 const SEED = 1;
 
 /**
  * Returns the confidence interval of a mean by the method that fits the values.
  *
- * - `bca` for 10 to 49 values, and for more values if they are so skewed that the t interval would be wrong: n <= 25
- *   G1^2, the rule in Cochran, Sampling Techniques, 1977, section 2.15. The bootstrap uses 9,999 seeded replicates; for
- *   more than 2,000 values it uses fewer, but at least 999.
+ * - `bca` for 10 to 49 values, and for more values that are too skewed for the t interval: n <= 25 G1^2, the rule in
+ *   Cochran, Sampling Techniques, 1977, section 2.15. The bootstrap uses 9,999 seeded replicates; for more than 2,000
+ *   values it uses fewer, but at least 999.
  * - `t` otherwise, which includes all cases with fewer than 10 values. Bootstrap replicates cannot leave the range of
  *   the values. With a typical nDCG and 5 queries, a bootstrap interval therefore covers the true mean in only 82 % of
  *   cases; the t interval covers it in 92 %.
@@ -101,8 +101,7 @@ function resampledMeans(sorted: Float64Array, { replicates, seed }: BootstrapSet
 }
 
 function biasOf(means: Float64Array, mean: number): number {
-  // Adding the same values in another order changes the last digits, so means that differ only in these digits count as
-  // equal.
+  // The order of addition affects the last digits of a mean, so means that differ only in these digits count as equal.
   const rounding = 1e-12 * Math.max(1, Math.abs(mean));
   let below = 0;
   for (const replicate of means) {
@@ -147,7 +146,7 @@ const CONFIDENCE = 0.95;
  *   [0, 1] if all values are equal (a single query, for example), or if there are fewer than 50 values and Cochran's
  *   rule calls them skewed (for example, because nearly all queries have the maximum score). For such values, the t and
  *   bootstrap intervals shrink to a point, or cover the mean in as few as 91 % of cases. Wilson's interval is wide
- *   enough: with a given mean, no variable on [0, 1] varies more than the binary outcome that Wilson assumes.
+ *   enough, because no variable on [0, 1] with a given mean varies more than the binary outcome that Wilson assumes.
  * - `bca` or `t` otherwise, by the rule in `meanInterval`.
  *
  * The measures cg and dcg have no upper bound. The interval of their mean is [0, Infinity] for one query, and a point
@@ -203,8 +202,7 @@ export function moments(values: ArrayLike<number>) {
  * Arithmetic mean by Neumaier's compensated sum (1974): correct to the last digits for any size and order of the
  * values, and never outside their range.
  *
- * @throws RangeError if there are no values, because a caller that requests the mean of no values has a bug; the result
- * is therefore never NaN
+ * @throws RangeError if there are no values, because such a call is a bug; the result is therefore never NaN
  */
 export function mean(values: ArrayLike<number>): number {
   if (values.length === 0) throw new RangeError('The mean of no values is not defined.');
@@ -285,13 +283,13 @@ interface Lifetime {
 
 /**
  * Returns the time by which the given share of all cases had the event, by the product-limit estimator of Kaplan and
- * Meier (1958). A case without the event counts as waiting for as long as it was observed, so missing events do not
- * make durations look shorter.
+ * Meier (1958). A case without the event counts as waiting for the whole time that it was observed, so missing events
+ * do not make durations look shorter.
  *
  * The bounds follow Brookmeyer and Crowley 1982 with Greenwood's variance on the scale of log(-log S), as in R's
  * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance is computed from the effective
- * number of cases. If all remaining cases have their event at the same time, the new upper bound of S is the previous
- * upper bound times the upper Clopper-Pearson bound of a share with zero successes.
+ * number of cases. If all remaining cases have their event at the same time, the previous upper bound of S is
+ * multiplied by the upper Clopper-Pearson bound of a share with zero successes.
  *
  * @param share in (0, 1): 0.5 is the median
  * @returns null for every field if there are no lifetimes

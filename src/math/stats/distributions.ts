@@ -129,7 +129,10 @@ export function normalMean(valueAt: (z: number) => number): number {
   return (total * step) / Math.sqrt(2 * Math.PI);
 }
 
-/** P(Z > z) for z well above zero: density(z) / (z + 1/(z + 2/(z + 3/(z + ...)))), evaluated from the inside out. */
+/**
+ * P(Z > z) for z well above zero: density(z) / (z + 1/(z + 2/(z + 3/(z + ...)))), evaluated from the innermost
+ * fraction.
+ */
 function upperTail(z: number): number {
   let fraction = z;
   for (let n = 100; n >= 1; n--) fraction = z + n / fraction;
@@ -146,8 +149,8 @@ function upperTail(z: number): number {
 export function chiSquareTail(value: number, df: number): number {
   if (value <= 0) return 1;
   const isOdd = df % 2 === 1;
-  // Each term is the previous term times value / j. The loop tracks the logarithm of the term, because the first term
-  // may be too small for a double.
+  // Each term is the previous term times value / j. The loop uses the logarithm of the term, because the first term may
+  // be too small for a double.
   let logTerm = isOdd ? (Math.log((2 * value) / Math.PI) - value) / 2 : -value / 2;
   let tail = isOdd ? 2 * normalCdf(-Math.sqrt(value)) : 0;
   for (let j = isOdd ? 3 : 2; j <= df; j += 2) {
@@ -202,8 +205,8 @@ export function studentTQuantile(p: number, df: number): number {
   if (p === 0.5) return 0;
   if (p > 0.5) return -studentTQuantile(1 - p, df);
   if (p <= 0) return Number.NEGATIVE_INFINITY;
-  // The upper tail is convex and heavier than the normal tail, so Newton's steps climb from the normal quantile to the
-  // root and never pass it.
+  // The upper tail is convex and heavier than the normal tail, so Newton's steps rise from the normal quantile to the
+  // root and never exceed the root.
   let t = -normalQuantile(p);
   for (let step = 0; step < 500; step++) {
     const change = (studentTUpperTail(t, df) - p) / studentTDensity(t, df);
@@ -292,8 +295,8 @@ function logChoose(n: number, k: number): number {
 }
 
 /**
- * Returns the smallest k in [from, to) that satisfies a condition, or `to` if no k does. Takes log(to - from) steps. If
- * the condition is true for some k, it must be true for all larger k.
+ * Returns the smallest k in [from, to) that satisfies a condition, or `to` if no k does. Takes log(to - from) steps. A
+ * condition that is true for some k must be true for all larger k.
  */
 export function firstWhere(from: number, to: number, holds: (k: number) => boolean): number {
   let low = from;

@@ -1,8 +1,7 @@
 /**
  * Kish's effective number, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965): the number of equally weighted values
- * with the same information. If the weights are the contributions to a variance, this number equals the degrees of
- * freedom of the variance (Satterthwaite 1946). The result is 0 if there are no weights, or if the squares of tiny
- * weights underflow.
+ * with the same information. If the weights are contributions to a variance, the number equals the degrees of freedom
+ * of the variance (Satterthwaite 1946). Returns 0 if there are no weights, or if the squares of tiny weights underflow.
  *
  * @param weights >= 0
  */

@@ -11,7 +11,7 @@ export interface Bounds {
  * Confidence interval of a mean: mean -+ t * sd / sqrt(n), where t is the quantile with n - 1 degrees of freedom.
  *
  * @param standardDeviation of the values, with n - 1 in the denominator
- * @param n number of values; if there is only one, the spread is unknown and the interval is the whole line
+ * @param n number of values; for a single value, the spread is unknown, so the interval is the whole line
  */
 export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Bounds {
   if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
@@ -21,7 +21,7 @@ export function studentTInterval(mean: number, standardDeviation: number, n: num
 
 /**
  * Score interval of a proportion, Wilson 1927: (p + z^2/2n -+ z sqrt(p(1 - p)/n + z^2/4n^2)) / (1 + z^2/n). The
- * interval is within [0, 1] and does not shrink to a point when all trials, or none, are successes.
+ * interval is within [0, 1], and does not shrink to a point if all trials, or none, are successes.
  *
  * @param rate share of successes, in [0, 1]
  * @param n number of trials, >= 1

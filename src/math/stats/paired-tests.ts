@@ -35,7 +35,8 @@ const ROUNDING = 1e-12;
  *
  * No value is NaN, even if t is undefined:
  * - every difference is 0: t = 0 and every p = 1;
- * - one difference that is not 0: t is null and every p = 1, because one difference says nothing about the spread;
+ * - one difference that is not 0: t is null and every p = 1, because one difference contains no information about the
+ *   spread;
  * - several equal differences that are not 0: t is null, and each p is 0 or 1, its limit as the spread approaches 0.
  *
  * @param differences one per query, including zeros
@@ -62,8 +63,8 @@ export function pairedT(differences: ArrayLike<number>): PairedT {
 
 /**
  * McNemar's exact test (1947) for paired yes or no outcomes: among the queries that changed, losses and gains are
- * equally likely under the null hypothesis. The test is equivalent to the sign-flip test on the differences. If p is
- * below the smallest positive number, this number is returned.
+ * equally likely under the null hypothesis. The test is equivalent to the sign-flip test on the differences. A p below
+ * the smallest positive number is rounded up to this number.
  *
  * @param lost number of queries with a hit only in the baseline
  * @param gained number of queries with a hit only in the candidate
@@ -165,7 +166,7 @@ export function smallestDetectableDifference(standardDeviation: number, n: numbe
   return lastEffect.effect * standardDeviation;
 }
 
-/** Caches the last result, because a search is slow, and all metrics of a run have the same number of pairs. */
+/** Caches the last result, because the search is slow, and all metrics of a run have the same number of pairs. */
 let lastEffect: { readonly n: number; readonly plan: TestPlan; readonly effect: number } | null = null;
 
 function isSamePlan(a: TestPlan, b: TestPlan): boolean {
@@ -187,8 +188,8 @@ function normalReach({ alpha, sided, power }: TestPlan): number {
 
 /**
  * Holm's step-down adjustment (1979): the i-th smallest of m p-values (i from 1) times (m - i + 1), never below the
- * adjusted value of a smaller p, and at most 1. Rejecting the hypotheses whose adjusted p is below alpha keeps the
- * probability of any false rejection at most alpha, regardless of how the tests depend on each other.
+ * adjusted value of a smaller p, and at most 1. If the hypotheses whose adjusted p is below alpha are rejected, the
+ * probability of any false rejection is at most alpha, regardless of how the tests depend on each other.
  *
  * @param p p-values in [0, 1]
  */

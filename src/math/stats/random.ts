@@ -3,7 +3,7 @@ export type RandomSource = (target: Uint32Array) => void;
 
 /**
  * The generator xoshiro128** by Blackman and Vigna (2018), period 2^128 - 1. The same seed yields the same numbers on
- * every machine, regardless of how many are requested at a time. Not suitable for secrets.
+ * every machine, regardless of how many numbers are requested at a time. Not suitable for secrets.
  *
  * @param seed an integer, of which only the low 32 bits are used; similar seeds yield unrelated numbers
  */
@@ -48,7 +48,7 @@ export function drawn<Item>(items: readonly Item[], count: number, seed: number)
 
 /**
  * Returns a uniform sample without replacement from a stream of unknown length, and stores only the sample in memory.
- * Uses Algorithm R in Vitter 1985, and shuffles the result, so that any part of the sample is a uniform sample too. The
+ * Uses Algorithm R in Vitter 1985, and shuffles the result, so any part of the sample is also a uniform sample. The
  * same seed and the same stream always yield the same sample.
  */
 export function createReservoir<Item>(size: number, seed: number) {

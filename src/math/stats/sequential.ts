@@ -3,8 +3,9 @@ import { logBeta, logMean } from './distributions.ts';
 import type { Bounds } from './intervals.ts';
 
 /**
- * E-detector M_t = (M_{t-1} + 1) e^g: evidence, accumulated over windows, that the mean of scores rose above a null
- * mean (Shin, Ramdas and Rinaldo, 2022). The expected number of windows until a false alert is at least the threshold.
+ * E-detector M_t = (M_{t-1} + 1) e^g: evidence, accumulated over windows, that the mean score has risen above a null
+ * mean (Shin, Ramdas and Rinaldo, 2022). If an alert fires when M reaches a threshold, the expected number of windows
+ * until a false alert is at least the threshold.
  */
 export interface DetectorSettings {
   /** Null mean m0 of the session scores, in (0, 1). */
@@ -36,8 +37,8 @@ export function newDetector(settings: DetectorSettings): DetectorState {
 
 /**
  * Adds the sessions of one window. Each bet grows by g(lambda) = (1 / phi) sum over sessions of ln(1 + lambda (y -
- * m0)). The result does not depend on the order of the sessions, not even in the last digit. An empty window has g = 0,
- * so M still grows by 1. All values are stored as logarithms and cannot overflow.
+ * m0)). The result does not depend on the order of the sessions, not even in the last digit. In an empty window, g is
+ * 0, so M still grows by 1. All values are stored as logarithms and cannot overflow.
  *
  * @param scores one score y per session, in [0, 1]; for query densities, y is the mean of x / ln 100 over the session
  * @throws RangeError for a score outside [0, 1] or NaN, because an e-value of NaN would never recover
@@ -75,7 +76,7 @@ function logOnePlusExp(value: number): number {
 
 /**
  * Confidence sequence of a mean whose estimate is approximately normal. The probability that the interval misses the
- * true mean in at least one interim analysis is about alpha.
+ * true mean in any interim analysis is about alpha.
  *
  * The interval is estimate -+ sqrt(2 V (V + t^2) / t^2 ln(sqrt((V + t^2) / V) / alpha)), where V is the variance of the
  * estimate. The interval inverts a martingale: the likelihood of a normal mixture of means, centered on the true mean
@@ -111,7 +112,7 @@ export function logShareEvidence(counts: readonly number[], shares: readonly num
     const [count, own] = [counts[kind] ?? 0, concentration * share];
     evidence -= count * Math.log(share);
     [remaining, prior] = [remaining - count, prior - own];
-    // If one kind is left out, the relative shares of the remaining kinds again follow a Dirichlet distribution.
+    // Without one kind, the relative shares of the remaining kinds again follow a Dirichlet distribution.
     if (kind < shares.length - 1) evidence += logBeta(own + count, prior + remaining) - logBeta(own, prior);
   }
   return evidence;

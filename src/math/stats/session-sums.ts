@@ -1,6 +1,6 @@
 /**
- * Computes a ratio over sessions and its variance from sums that can be added over days, so that the sessions
- * themselves can be deleted.
+ * Computes a ratio over sessions, and the variance of this ratio, from sums that can be added over days. The sessions
+ * themselves can therefore be deleted.
  */
 
 import { effectiveNumberOf } from './effective-number.ts';

@@ -8,7 +8,7 @@ import { createRandom } from './random.ts';
  */
 type SignFlipTail = (bound: number) => number;
 
-/** Maximum number of sizes for enumeration, which takes about 10 ms with two halves of 2^16 sums each. */
+/** Maximum number of sizes for enumeration. With two halves of 2^16 sums each, enumeration takes about 10 ms. */
 const MAX_ENUMERATED = 32;
 /** Maximum number of steps of the dynamic program; each step takes about 1 ns. */
 const MAX_STEPS = 5e7;
@@ -63,8 +63,8 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
 }
 
 /**
- * Counts the pairs of sums, one from each half, whose total reaches the bound. As the first sum grows, a smaller second
- * sum is enough.
+ * Counts the pairs of sums, one from each half, whose total reaches the bound. The larger the first sum, the smaller
+ * the second sum can be.
  */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
@@ -143,7 +143,7 @@ const SEED = 1;
 const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
 /**
- * Maximum number of sign flips over all draws, so that a test of a few thousand differences takes about 0.1 s. A test
+ * Maximum number of sign flips over all draws; it limits a test of a few thousand differences to about 0.1 s. A test
  * with 20,000 draws can distinguish p = 0.05 from p = 0.045.
  */
 const MAX_FLIPS = 2e8;
@@ -192,7 +192,7 @@ function estimateSignFlip(sizes: Float64Array, observed: number, slack: number):
   return { p: share(far), pDrop: share(low), pGain: share(high), method: 'monte_carlo' };
 }
 
-/** Sums under random signs, computed for eight differences at a time: one random byte selects one of their 256 sums. */
+/** Draws sums under random signs, for eight differences at a time: one random byte selects one of their 256 sums. */
 function drawnSums(sizes: Float64Array, draws: number): Float64Array {
   const fillRandom = createRandom(SEED);
   const words = new Uint32Array(Math.ceil(draws / 4));

@@ -1,7 +1,7 @@
 /**
- * Computes approximate cosines of rows that are rounded to 16-bit integers, using WebAssembly SIMD. Because the error
- * of these cosines has a strict bound, callers can use them to exclude most pairs and compute only the remaining pairs
- * in float64. One instruction multiplies eight 16-bit integers, but only four float32 numbers.
+ * Computes approximate cosines of rows that are rounded to 16-bit integers, using WebAssembly SIMD. The error of these
+ * cosines has a strict bound, so callers can exclude most pairs and compute only the remaining pairs in float64.
+ * Integers are faster: one instruction multiplies eight 16-bit integers, but only four float32 numbers.
  */
 
 import type { Matrix } from './matrix.ts';
@@ -27,8 +27,8 @@ type Dots = (
 const FLOAT_SIZE = 4;
 const INTEGER_SIZE = 2;
 /**
- * The integer that represents 1. The coordinates of a unit vector then fit into 16 bits, and the dot product of two
- * unit vectors fits into 32 bits.
+ * The integer that represents 1. With this scale, the coordinates of a unit vector fit into 16 bits, and the dot
+ * product of two unit vectors fits into 32 bits.
  */
 const ONE = 32_767;
 /** Offset that makes every coordinate positive, plus one half, so that truncation rounds to the nearest integer. */
@@ -43,7 +43,10 @@ interface Kernel {
   readonly dots: Dots;
 }
 
-/** The only kernel of this thread, because every WebAssembly memory reserves gigabytes of address space. */
+/**
+ * The only kernel of this thread. A thread shares one kernel, because every WebAssembly memory reserves gigabytes of
+ * address space.
+ */
 let kernel: Kernel | undefined;
 
 /**
@@ -109,8 +112,8 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
     /**
      * Maximum difference between these cosines and the true cosines. If rounding moves two unit vectors by r and s,
      * their dot product changes by at most r + s + r s (Cauchy-Schwarz inequality). The sums of products are exact,
-     * because they are sums of integers. The constant accounts for the conversion of sums to float32, for float32
-     * centroids, and for float64 rounding.
+     * because they are sums of integers. The constant covers the conversion of sums to float32, float32 centroids, and
+     * float64 rounding.
      */
     tolerance(): number {
       return left.moved + right.moved + left.moved * right.moved + 2 ** -21;
@@ -269,9 +272,9 @@ function flatten(code: Code): number[] {
 }
 
 /**
- * A tile consists of `LEFT_TILE` left rows and `RIGHT_TILE` right rows. The dot products of a tile are computed
- * together. The 4 x 2 sums, 3 vectors of numbers and the registers that V8 reserves fit into the 16 vector registers of
- * x86-64. Larger tiles exceed these registers and take twice the time.
+ * A tile consists of `LEFT_TILE` left rows and `RIGHT_TILE` right rows, whose dot products are computed together. The 4
+ * x 2 sums, 3 vectors of numbers and the registers that V8 reserves fit into the 16 vector registers of x86-64. Larger
+ * tiles need more registers and take twice the time.
  */
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;

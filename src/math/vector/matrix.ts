@@ -164,7 +164,7 @@ export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
 
 /**
  * Converts a cosine index's score to a cosine, clipped to [-1, 1]. Dot products and Euclidean distances do not
- * determine the angle unless every vector has norm 1. For an index whose scores are dot products or Euclidean
+ * determine the angle unless every vector has norm 1. If the scores of an index are dot products or Euclidean
  * distances, compare the vectors instead.
  */
 export function cosineOfScore(score: number, kind: 'cosine' | 'cosine_distance' | 'shifted_cosine'): number {

@@ -1,4 +1,4 @@
-/** Exact search for the most similar rows in a store, needed because some stores cannot return comparable scores. */
+/** Exact search for the most similar rows in a store, for cases in which the store cannot return comparable scores. */
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, type Matrix, rowProduct } from './matrix.ts';
 
@@ -9,8 +9,8 @@ export interface RankedSimilarity {
 }
 
 /**
- * Tolerance within which similarities count as equal, because equally near neighbors are interchangeable. The tolerance
- * is larger than float32 rounding errors.
+ * Tolerance within which similarities count as equal, larger than float32 rounding errors. Equally near neighbors are
+ * interchangeable.
  */
 const TIE = 1e-6;
 
@@ -39,7 +39,7 @@ export interface Neighbours {
   readonly similarities: Float64Array;
 }
 
-/** Number of store rows that are compared with the queries in one pass over the queries. */
+/** Number of store rows that one pass over the queries compares with the queries. */
 const STORE_PANEL = 2048;
 /** Number of queries in a block, which fits into the second-level cache together with a few store rows. */
 const QUERY_BLOCK = 96;
@@ -57,10 +57,9 @@ export interface RowRange {
  * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any norm and float64 sums.
  * A row that is zero or not finite has cosine 0 with every row.
  *
- * All pairs are first compared in 16-bit integers. The pairs that may be among the best are then compared in float64,
- * so the result equals that of a comparison entirely in float64. Takes 2 * queries * store * columns operations. In
- * addition to the result, the search allocates memory for 2,048 store rows and 96 queries in 16-bit integers, and for
- * their cosines.
+ * First compares all pairs in 16-bit integers, and then, in float64, the pairs that may be among the best. The result
+ * equals that of a comparison entirely in float64. Takes 2 * queries * store * columns operations. In addition to the
+ * result, the search allocates memory for 2,048 store rows and 96 queries in 16-bit integers, and for their cosines.
  *
  * @throws RangeError if the vectors differ in dimension
  */
@@ -148,7 +147,7 @@ function keepBest(
     const from = Math.max(first, range.first);
     const to = Math.min(end, range.end);
     if (from >= to) return Number.POSITIVE_INFINITY;
-    // At least k rows are this similar, so a row that is certainly less similar is not among the best.
+    // At least k rows are this similar, so a row that is certainly less similar cannot be among the best.
     const kth = kthLargest(cosines.subarray(from - first, to - first), k) - tolerance;
     return Math.max(kth, similarities[query * k + k - 1] as number) - tolerance;
   });

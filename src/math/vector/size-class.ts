@@ -1,6 +1,6 @@
 /**
- * Width of the hysteresis, as a share of the count at the boundary between two classes. The class changes only when the
- * count is past the boundary by more than this share.
+ * Width of the hysteresis, as a share of the count at the boundary between two classes. The class changes only if the
+ * count is beyond the boundary by more than this share.
  */
 const BAND = 0.25;
 
@@ -26,8 +26,8 @@ export function sizeClassText(size: string): string {
 
 /**
  * Returns the class of a count, with hysteresis: the class remains `previous` while the count is within 25 % of the
- * boundary between `previous` and an adjacent class. Without hysteresis, a store whose count varies around a power of 4
- * would keep changing class. Filling an empty store, or emptying one, changes the class immediately.
+ * boundary between `previous` and an adjacent class. Without hysteresis, the class of a store whose count varies around
+ * a power of 4 would keep changing. Filling an empty store, or emptying one, changes the class immediately.
  */
 export function steadySizeClass(count: number, previous: string | undefined): string {
   const current = sizeClass(count);

@@ -105,11 +105,11 @@ export interface Clustering {
 const BLOCK = 64;
 
 /**
- * Lloyd's algorithm on directions (each row is treated as if it had length 1). Repeats `iterations` times: assign each
- * row to its nearest centroid (if there is a tie, to the one with the lowest index), then move each centroid to the
- * direction of the mean of its rows (a centroid without rows does not move). Finally, assigns each row once more. Ends
- * early if no row moves, which does not change the result. A row that is zero or not finite moves no centroid and has
- * the label 0.
+ * Lloyd's algorithm on directions (each row is treated as if it had length 1). Each of the `iterations` assigns each
+ * row to its nearest centroid (if there is a tie, to the one with the lowest index), then moves each centroid to the
+ * direction of the mean of its rows (a centroid without rows does not move). Finally, assigns each row once more. Stops
+ * early if no assignment changes, because further iterations would not change the result. A row that is zero or not
+ * finite moves no centroid and has the label 0.
  *
  * @param start row-major centroids of length 1
  */
@@ -139,8 +139,8 @@ export function nearestDirections(rows: Matrix, centroids: Float64Array, lengths
 }
 
 /**
- * Assigns rows to their nearest centroids. First compares each row with all centroids in 16-bit integers, and then in
- * float64 with those centroids that may still be nearest. The result is the same as with float64 alone.
+ * Assigns rows to their nearest centroids. First compares each row with all centroids in 16-bit integers, and then, in
+ * float64, with the centroids that may still be nearest. The result is the same as with float64 alone.
  */
 function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
   const { columns, data } = rows;

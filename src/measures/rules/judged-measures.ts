@@ -152,7 +152,7 @@ export const judgedMeasures = {
   judged_queries: {
     title: 'Judged queries',
     subject: 'the number of graded live queries in a week',
-    note: 'Live queries in the trailing window that the model or people graded.',
+    note: 'Live queries in the trailing window with grades from the model or from people.',
     scale: 'count',
     every: HOURLY,
   },

@@ -16,8 +16,7 @@ export type NormalRange = NonNullable<ReturnType<typeof normalRange>>;
 type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd' | 'details'>;
 
 /**
- * Minimum number of values from which a range is learned; together, they must span at least `MIN_WINDOWS` window
- * lengths.
+ * Minimum number of values for learning a range; together, the values must span at least `MIN_WINDOWS` window lengths.
  */
 const MIN_VALUES = 12;
 const MIN_WINDOWS = 3;
@@ -27,7 +26,7 @@ const MIN_SHARE_CHANGE = 0.1;
 const MIN_RELATIVE_CHANGE = 0.35;
 /**
  * For the number of calls per episode, smaller changes matter, because each call costs time and money. For repeated
- * calls, an absolute minimum applies too: most agents repeat almost no calls, and a few more are harmless.
+ * calls, an absolute minimum applies too, because most agents repeat almost no calls and a few more are harmless.
  */
 const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; readonly relative: number }>> = {
   episode_retrievals: { absolute: 0, relative: 0.2 },
@@ -93,7 +92,7 @@ export function normalRange(
     normal,
     low,
     high: normal + room,
-    /** Number of values from which the normal range was learned. */
+    /** Number of values that the normal range is based on. */
     n: history.length,
   };
 }

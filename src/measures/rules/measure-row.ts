@@ -36,8 +36,8 @@ interface DescribedMeasure {
    */
   readonly every?: number | 'live' | 'incident';
   /**
-   * True if a change of the measure is a ticket, because no other alert covers the measure. A measure of golden runs is
-   * watched separately for each golden set.
+   * True if a change of the measure fires an alert, because no other alert covers the measure. A measure of golden runs
+   * is watched separately for each golden set.
    */
   readonly isWatched?: true;
   /** Rules for evaluating a threshold on this measure; if absent, the config cannot set a threshold. */

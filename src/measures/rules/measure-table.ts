@@ -1,7 +1,7 @@
 /**
  * The table of all measures stored over time: name, direction, interval and gauge. Sentences, thresholds, the metric
- * catalog, the export and the pages are derived from this table. A new measure needs a row here and the code that
- * measures it. Golden scores are not in the table; their keys are those of `math/ir`.
+ * catalog, the export and the pages are derived from this table. To add a measure, add a row here and the code that
+ * records its values. Golden scores are not in the table; their keys are those of `math/ir`.
  */
 import { capitalized } from '../../core/format.ts';
 import { indexMeasures } from './index-measures.ts';
@@ -10,14 +10,14 @@ import type { Measure, ThresholdPolicy } from './measure-row.ts';
 import { pipelineMeasures } from './pipeline-measures.ts';
 import { trafficMeasures } from './traffic-measures.ts';
 
-/** All measures, in the order in which they are shown. */
+/** All measures, in display order. */
 export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...indexMeasures, ...pipelineMeasures } as const;
 
 type MeasureName = keyof typeof measureTable;
 
 type Rows = typeof measureTable;
 
-/** Measures on which the config may set a threshold. */
+/** Measures for which the config may set a threshold. */
 export type ThresholdMeasureName = {
   [Name in MeasureName]: Rows[Name] extends { readonly thresholdPolicy: ThresholdPolicy } ? Name : never;
 }[MeasureName];

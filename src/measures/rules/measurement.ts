@@ -1,4 +1,4 @@
-/** Outcome of a scheduled measure: a value with its bounds, or a gap with its reason. */
+/** Outcome of a scheduled measurement: a value with its bounds, or a gap with its reason. */
 import { measureRow } from './measure-table.ts';
 
 /** Returns the maximum number of seconds between two scheduled runs of a golden set; null without a schedule. */
@@ -9,10 +9,10 @@ export const INTERVALS_TO_TRUST = 3;
 /** Assumed interval for golden sets without a schedule, which are expected to be run daily. */
 const INTERVAL_BY_HAND_SECONDS = 86_400;
 
-/** Prefix of the measures that compare golden sets with live traffic; none of them comes from a probe. */
+/** Prefix of the measures of golden sets; none of these measures comes from a probe. */
 const GOLDEN = 'golden_';
 const LIVE_MIX = 'golden_live_mix_';
-/** Matches measures of judged live relevance; none of them comes from a probe. */
+/** Matches measures of judged live relevance; none of these measures comes from a probe. */
 const JUDGED = /^(live|judged?)_/;
 
 /** Returns how long a probe result is trusted, in seconds; null for a measure that does not come from a probe. */
@@ -34,8 +34,8 @@ export function isRunTooOld(finishedAt: Date, intervalSeconds: number | null, no
 
 /**
  * Returns how long a measurement is trusted, in seconds: three times its interval. A measure that is taken only during
- * incidents is trusted forever, because its absence at other times is not missing data. If the table has no interval
- * for the measure, the interval is the window length or the interval of live measures, whichever is longer.
+ * incidents is trusted forever, because it is expected to be absent at other times. If the table has no interval for
+ * the measure, the interval is the window length or the interval of live measures, whichever is longer.
  *
  * @param liveIntervalSeconds maximum time between two measurements of live traffic
  */

@@ -249,7 +249,7 @@ export const trafficMeasures = {
     scale: 'share',
     isWatched: true,
     gauge: 'recalld_rewrite_answer_ratio',
-    help: 'Among the rewritten queries in episodes of the trailing window, the share that look like an answer. Absent unless the rewritten texts and the original texts are stored.',
+    help: 'Among the rewritten queries in episodes of the trailing window, the share that looks like an answer. Absent unless the rewritten texts and the original texts are stored.',
     ...live,
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },

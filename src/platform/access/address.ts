@@ -5,8 +5,8 @@ import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Returns the caller's address: the address that a trusted proxy reports or, without such a proxy, the address of the
- * connection. An IPv6 address is reduced to its /64 network.
+ * Returns the caller's address, as reported by a trusted proxy or, without such a proxy, by the connection. An IPv6
+ * address is reduced to its /64 network.
  */
 export function addressOf({ ip, socket }: FastifyRequest): string {
   return normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);

@@ -1,6 +1,6 @@
 /**
- * The audit log: records each change and who made it. An entry is written in the same transaction as its change, so
- * both commit or neither does.
+ * The audit log: records each change and who made it. Each entry is written in the transaction of its change, so either
+ * both are stored or neither is.
  */
 
 import { hostname, userInfo } from 'node:os';
@@ -79,8 +79,8 @@ export interface AuditFilter {
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
     /**
-     * Returns entries, newest first. A caller that is limited to certain pipelines also gets entries about golden sets
-     * that only those pipelines use, even though these entries name no pipeline.
+     * Returns entries, newest first. Entries about golden sets name no pipeline, but a caller that is limited to
+     * certain pipelines gets those entries if only these pipelines use the golden set.
      */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
@@ -170,7 +170,7 @@ export function commandActor() {
   return { name: commandPerson(), by: commandUser() };
 }
 
-/** A container may run under a user id that has no name. */
+/** Returns the name of the operating system user. In a container, the user id may have no name. */
 function userName(): string {
   try {
     return userInfo().username;

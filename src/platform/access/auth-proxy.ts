@@ -29,8 +29,8 @@ export function createAuthProxy(config: AuthProxyConfig, trustedProxies: readonl
      * Returns the user authenticated by the proxy; null if the header is missing or did not come from the proxy's
      * address.
      *
-     * @throws RecalldError sign_in_failed if a header was sent more than once: the proxy did not remove the client's
-     *   header, so either header could be forged
+     * @throws RecalldError sign_in_failed if a header occurs more than once: the proxy did not remove the client's own
+     *   header, so the user could be forged
      */
     userOf({ raw }: FastifyRequest): User | null {
       const names = raw.headersDistinct[config.user_header.toLowerCase()] ?? [];

@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-/** Time for which a valid key is cached. */
+/** How long a valid key is cached, in milliseconds. */
 const KEY_CACHE_MS = 10_000;
 /**
  * Maximum number of keys and addresses whose requests are counted; beyond this number, the least recently used entry is
@@ -62,7 +62,7 @@ export function createAuthentication(sources: {
     /** Looks up who started a console session. Results are not cached. */
     checkSession: createCheck((token) => sessions.find(token), 0, attempts),
     sessions,
-    /** Counts an attempt to sign in, as createAttempts describes. */
+    /** Counts an attempt to sign in; see `createAttempts`. */
     beginAttempt: (address: string) => attempts.begin(address),
     /** OpenID Connect provider for the console; null if none is configured. */
     provider,
@@ -73,7 +73,7 @@ export function createAuthentication(sources: {
 
 /**
  * Checks the key of each API call before the body is read. Limits calls per key, or per address if the key is missing
- * or invalid. Health and metrics have no rate limit, and no key is checked for them here.
+ * or invalid. Health and metrics requests have no rate limit, and their keys are not checked here.
  */
 export async function identifyCallers(
   app: FastifyInstance,
@@ -89,8 +89,8 @@ export async function identifyCallers(
       failure = error as Error;
     }
     // Each request continues in its own turn of the event loop, even if several requests waited for the same lookup.
-    // The rate limiter increments its counter in one step and reads the counter in the next, so requests that continued
-    // in the same turn would all see the total count.
+    // The rate limiter increments its counter in one step and reads it in the next, so all requests that continued in
+    // the same turn would see the total count.
     setImmediate(done, failure);
   };
   // Returns no promise unless a lookup is needed, because a promise adds cost to every request.
@@ -166,8 +166,8 @@ function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
 }
 
 /**
- * Returns the pipelines to which the API key of a metrics request is limited. Returns null if the key is not limited,
- * or if no API key was sent and metrics need no key.
+ * Returns the pipelines that the API key of a metrics request is limited to. Returns null if the key is not limited, or
+ * if no API key was sent and metrics need no key.
  *
  * @throws RecalldError key_missing, key_invalid, key_lacks_scope, attempts_limited
  */
@@ -201,10 +201,9 @@ const forwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip'];
 const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Protects a daemon that accepts every local caller. Refuses any call to a route of `app` that names another host,
- * comes from a page on another host, or passed through a proxy. Through DNS rebinding or a form, any web page can cause
- * a browser on the same machine to send requests to 127.0.0.1. In these requests, the Host or Origin header names the
- * foreign host.
+ * Protects a daemon that accepts every local caller. Rejects calls to the routes of `app` that name another host, or
+ * that come through a proxy or from a page on another host. With DNS rebinding or a form, any web page can make a
+ * browser on the same machine send requests to 127.0.0.1, but their Host or Origin header names the foreign host.
  */
 export function refuseForeignPages(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));

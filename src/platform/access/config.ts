@@ -20,7 +20,7 @@ const rolesSchema = z
     'Groups that grant a role. A user with several roles gets the highest one; recalld rejects a user without a role.',
   );
 
-/** Scopes of a user, which are the same as those of an API key. */
+/** The groups that grant each role. */
 export type Roles = z.infer<typeof rolesSchema>;
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -100,9 +100,9 @@ export interface SignInConfig {
   readonly alerts: { readonly console_base_url: string | null };
 }
 
-/** Refuses sign-in settings with which no user could ever sign in. */
+/** Rejects sign-in settings that would not let any user sign in. */
 export function refuseUnusableSignIn({ server, alerts }: SignInConfig, context: z.core.$RefinementCtx): void {
-  // If other problems were already reported, checks nothing: a misspelled key must not also be reported as missing.
+  // Checks nothing if other problems were already reported, so that a misspelled key is not also reported as missing.
   if (context.issues.length > 0) return;
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: ['server', key], message });
   if (server.oidc !== undefined && alerts.console_base_url === null)

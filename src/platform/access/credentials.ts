@@ -116,7 +116,7 @@ export interface ApiKey {
 /** An API key with the number of its console sessions. */
 export interface ListedApiKey extends ApiKey {
   readonly sessions: number;
-  /** Time, to the minute, at which any of the sessions was last used; null if there are no sessions. */
+  /** When a session of the key was last used, to the minute; null if there are no sessions. */
   readonly lastSeenAt: Date | null;
 }
 
@@ -130,7 +130,7 @@ const WRONG_PER_MINUTE = 20;
  */
 const MAX_REMEMBERED = 10_000;
 
-/** Counts the credentials that each address sends, before they are looked up in the database. */
+/** Counts the credentials that each address sends, before recalld looks them up in the database. */
 type Attempts = ReturnType<typeof createAttempts>;
 
 /** @param onLimited called once a minute for each blocked address */
@@ -138,7 +138,7 @@ export function createAttempts(onLimited: (address: string) => void) {
   const minutes = new Map<string, { count: number; isReported: boolean; readonly until: number }>();
   return {
     /**
-     * @returns a function that reverts the count, for valid credentials
+     * @returns a function that undoes the count, for a credential that turns out to be valid
      * @throws RecalldError attempts_limited
      */
     begin(address: string): () => void {
@@ -164,7 +164,7 @@ export function createAttempts(onLimited: (address: string) => void) {
 }
 
 /**
- * Looks up the key or session for `text`; null if it is invalid.
+ * Returns the key or session for `text`; null if the text is not valid.
  *
  * @throws RecalldError attempts_limited
  */

@@ -33,7 +33,7 @@ export function validKeyOf({ apiKey }: Caller) {
   return typeof apiKey === 'object' ? apiKey : null;
 }
 
-/** Returns the pipelines to which the API key of a call or of a console session is limited; null means all. */
+/** Returns the pipelines that the API key of a call or a console session is limited to; null means all. */
 export function pipelinesOf(request: FastifyRequest): readonly string[] | null {
   // Console routes have a visitor and no key; API routes have a key and no visitor.
   return validKeyOf(request)?.pipelines ?? request.visitor?.key?.pipelines ?? null;

@@ -52,7 +52,7 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
           [oidc.customFetch]: fetch,
           timeout: config.timeout_ms / 1000,
           execute: [
-            // Signatures are checked even though the token comes directly from the provider.
+            // Checks signatures, although the token comes directly from the provider.
             oidc.enableNonRepudiationChecks,
             ...(issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : []),
           ],
@@ -88,7 +88,7 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
     return misconfigured(`it returned no valid discovery document; check ${FIELD}.issuer`);
   };
 
-  /** Shares one discovery among all browsers that wait for it. */
+  /** Sign-ins that start at the same time share one discovery. */
   const discoverOnce = sharedRun(discover);
 
   return {
@@ -103,7 +103,11 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
     /** Problem found by the last discovery; null if the discovery succeeded. */
     problem: (): string | null => problem,
 
-    /** Returns the URL at the provider to which the browser is sent. @throws RecalldError sign_in_unavailable */
+    /**
+     * Starts a sign-in: returns its state, and the URL at the provider that the browser must open.
+     *
+     * @throws RecalldError sign_in_unavailable
+     */
     async begin(): Promise<SignInAttempt & { readonly url: string }> {
       const attempt = {
         state: oidc.randomState(),
@@ -124,7 +128,7 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
     /**
      * Returns the user who signed in, with the groups that grant a role.
      *
-     * @param query string from the URL with which the provider sent the browser back
+     * @param query query string of the URL that the provider redirected the browser to
      * @throws RecalldError sign_in_failed, sign_in_unavailable, role_missing
      */
     async finish(query: string, attempt: SignInAttempt): Promise<{ readonly user: User; readonly idToken: string }> {
@@ -238,8 +242,8 @@ function recalldErrorIn(error: unknown): RecalldError | null {
 }
 
 /**
- * Returns the function through which openid-client sends its requests, with the TLS settings, the proxy and the timeout
- * from the config.
+ * Returns the function that sends openid-client's requests, with the TLS settings, the proxy and the timeout from the
+ * config.
  */
 function createFetch(config: OidcConfig): oidc.CustomFetch {
   const tls = readTls(config.tls, `${FIELD}.tls`);

@@ -20,8 +20,7 @@ function cronProblem(expression: string): string | null {
   if (readCronExpression(expression) === null)
     return 'is not a cron expression with five fields, or six with seconds; for an hourly schedule, write "0 * * * *"';
   const [dayOfMonth, , weekday] = expression.trim().split(/ +/).slice(-3);
-  // If both fields are set, Unix cron runs a job when either the day of the month or the weekday matches; other
-  // programs require both to match.
+  // If both fields are set, Unix cron runs a job when either of them matches; other programs require both to match.
   if (dayOfMonth !== '*' && weekday !== '*') {
     return 'sets both a day of the month and a weekday, which cron programs interpret differently; write * for one of them';
   }

@@ -71,8 +71,8 @@ const OPEN_SECTIONS = 2;
 
 /**
  * Places panels from left to right in the given order and starts a new line when the next panel does not fit. Omits
- * sections without panels. Rows and panels are numbered from 1 in this order, and the numbers are their ids, so links
- * to panels stay valid as long as the order does not change.
+ * sections without panels. The ids of rows and panels are their numbers, from 1, in this order. Links to panels
+ * therefore stay valid as long as the order does not change.
  */
 export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
   const placed: (Panel | RowPanel)[] = [];
@@ -144,7 +144,7 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
 }
 
 /**
- * Labels that Kubernetes adds to targets. The variable for a label that the targets lack matches every target.
+ * Labels that Kubernetes adds to targets. If the targets lack one of these labels, its variable matches every target.
  */
 const placeLabels = ['cluster', 'namespace'] as const;
 
@@ -184,7 +184,7 @@ export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true).includeAll(true).current({ text: 'All', value: '$__all' });
 }
 
-/** Variables that select a deployment and its instances: one deployment at a time, so that no panel mixes two. */
+/** Variables that select one deployment, so that no panel mixes two, and its instances. */
 function targets(settings: DashboardSettings): QueryVariableBuilder[] {
   const labels = [...placesOf(settings), 'job'];
   const apart = labels.map((label, index) => {

@@ -22,8 +22,8 @@ export interface GaugeGraph {
   /** A value that is drawn as a threshold: a number, or a gauge with the labels of the panel's only series. */
   readonly limit?: number | MetricName;
   /**
-   * Lowest drawn value, to which lower values are raised, because a logarithmic axis would otherwise span many powers
-   * of ten.
+   * Lowest value on the graph. Lower values are drawn at this value; otherwise, a logarithmic axis would span many
+   * powers of ten.
    */
   readonly floor?: number;
   /** Description of the panel, in place of the metric's help text. */
@@ -33,15 +33,14 @@ export interface GaugeGraph {
   /** Labels that do not divide the graph into series, such as a constant label. */
   readonly without?: readonly string[];
   /**
-   * True if bounds are drawn as lines, because the panel may have several series, and a band would join bounds of
-   * different series.
+   * True to draw the bounds as lines. In a panel with several series, a band would join the bounds of different series.
    */
   readonly hasBoundLines?: true;
   /** Label values to match, in addition to the chosen pipeline and segment. */
   readonly where?: Readonly<Record<string, string>>;
 }
 
-/** Series names for label values that do not explain themselves. */
+/** Series names for labels whose values are unclear without the label. */
 const legends: Readonly<Record<string, string>> = { k: 'k = {{k}}' };
 
 /** Labels whose dashboard variable selects a single value. */

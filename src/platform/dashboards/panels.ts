@@ -109,7 +109,7 @@ function begin<Kind extends AnyBuilder>(
 }
 
 export interface Step {
-  /** Minimum value to which the color applies; null for the lowest step. */
+  /** Minimum value for the color; null for the lowest step. */
   readonly from: number | null;
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
@@ -137,11 +137,11 @@ export function graph(
     /** True if the series are outcomes, such as `ok` and `error`, whose colors depend on their meaning. */
     readonly hasOutcomes?: boolean;
     /**
-     * True to show the legend as a table beside the graph, which suits many series; the series with the highest latest
-     * value comes first.
+     * True to show the legend as a table beside the graph, with the highest latest value first. Suits graphs with many
+     * series.
      */
     readonly hasSideLegend?: boolean;
-    /** True if the axis is logarithmic, which suits values that span several powers of ten. */
+    /** True for a logarithmic axis. Suits values that span several powers of ten. */
     readonly isLog?: boolean;
     /** Name of a variable; the panel is repeated for each of its values. */
     readonly repeat?: string;

@@ -13,7 +13,7 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
     await mkdirOnce(path, mode);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    // Tries again even if the parent exists now, because another caller may have created it in the meantime.
+    // Tries again even if the parent already exists, because another caller may just have created it.
     if (!(await isFolder(dirname(path)))) await makeFolder(dirname(path), mode);
     await mkdirOnce(path, mode);
   }

@@ -1,6 +1,6 @@
 /**
  * Reads and writes text files. Small files are processed as a whole; large files are processed line by line in bounded
- * memory. State files for interruptible work have one JSON line per step.
+ * memory. A state file records the steps of work that can be interrupted, one JSON line per step.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -76,7 +76,7 @@ export async function writeText(path: string, text: string, replace: boolean): P
 }
 
 /**
- * Writes several files, either all or none: each has a temporary name until all are complete.
+ * Writes either all of the files or none: each file has a temporary name until all are complete.
  *
  * @throws RecalldError `file_unwritable`, and the abort reason of the signal
  */
@@ -91,8 +91,8 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // Pipes and terminals are written to directly, without a temporary file; `writeText` refuses a folder, and also
-        // refuses an existing file unless `replace` is set.
+        // Writes to pipes and terminals directly, without a temporary file. `writeText` rejects a folder and, unless
+        // `replace` is set, an existing file.
         await writeText(path, text, replace);
         continue;
       }

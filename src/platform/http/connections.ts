@@ -1,6 +1,7 @@
 /**
- * Limits connections that have not sent a valid key yet, limits pipelined requests, and provides an orderly shutdown.
- * During shutdown, in-flight requests complete, and new requests are refused so that clients retry on another replica.
+ * Limits connections that have not sent a valid key yet, limits pipelined requests, and shuts down in an orderly way.
+ * During a shutdown, in-flight requests complete, and new requests are refused, so that clients retry them on another
+ * replica.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -73,8 +74,8 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
   });
 
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Fastify opens a second server for the name localhost; a connection to that server is first seen here, with its
-    // first request.
+    // Fastify opens a second server for the name localhost. Connections to that server become known only here, with
+    // their first request.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
       // Sends no more responses to a client that does not read them.

@@ -102,8 +102,8 @@ class ListSplitter {
 }
 
 /**
- * Yields the list items, one batch per piece of the body. Removes each piece from `pieces`, so that the body's memory
- * is freed while its items are processed.
+ * Yields the list items, one batch per piece of the body. Removes each piece from `pieces`, so that its memory can be
+ * freed while the remaining items are processed.
  *
  * @throws RecalldError body_unreadable
  */

@@ -59,15 +59,13 @@ export type Unready = z.infer<typeof named>[number];
 export interface Readiness {
   /** Problems that make the daemon not ready. */
   readonly notReady: readonly Unready[];
-  /** Problems that affect only some of the daemon's functions, so that the daemon remains ready. */
+  /** Problems that affect only some of the daemon's functions, so the daemon remains ready. */
   readonly degraded: readonly Unready[];
 }
 
 export interface Operations {
   readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
-  /**
-   * Returns the pipelines to which a request's API key is limited; null for a request that may read everything.
-   */
+  /** Returns the pipelines that a request's API key is limited to; null for a request that may read everything. */
   readonly limitOf: (request: FastifyRequest) => Promise<readonly string[] | null>;
   readonly readiness: () => Promise<Readiness>;
 }

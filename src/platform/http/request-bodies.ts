@@ -1,7 +1,7 @@
 /**
- * Reads and inflates all request bodies, and counts them against the memory budget for all in-flight requests. The
- * parser of a route reads the body only after the API key has been checked (authentication.ts). Small JSON bodies are
- * parsed. For routes that can process a body in pieces, a large body stays in the pieces in which it arrived.
+ * Reads and inflates all request bodies, and counts them against the memory budget for all in-flight requests. A body
+ * is read only after the API key has been checked (authentication.ts). Small JSON bodies are parsed. For routes that
+ * can process a body in pieces, a large body is not joined.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -15,7 +15,10 @@ import { validKeyOf } from '../access/pipeline-access.ts';
 /** The memory budget shared by all callers, in bytes: in-flight requests, and connections without a key. */
 export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
-/** Limit for callers without a valid key, at most half of the budget; the rest is reserved for callers with a key. */
+/**
+ * Limit for all callers without a valid key together. It is at most half of the budget; the rest is reserved for
+ * callers with a key.
+ */
 const MAX_KEYLESS_BYTES = 64 * 1024 * 1024;
 
 export function createMemoryBudget(maxBytes: number) {
@@ -52,8 +55,8 @@ const PIECE_BYTES = 512;
 const INFLATING_BYTES = 64 * 1024;
 
 /**
- * If a body was not read to its end, its connection stays open only if the declared length (`Content-Length`) is at
- * most this number of bytes. Without a declared length, the connection is closed.
+ * If a body was not read to its end, its connection stays open only for a declared length (`Content-Length`) of at most
+ * this number of bytes. Without a declared length, the connection is closed.
  */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
@@ -102,8 +105,8 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
     request.heldBytes = own;
   };
 
-  // The unread part of a body is drained, so that the sender reads the response. If the rest is long, the connection is
-  // closed instead, because a body in pieces of one byte takes a second per megabyte to drain.
+  // Drains the unread part of a body, so that the sender reads the response. Closes the connection instead if that part
+  // is long, because draining a body in pieces of one byte takes a second per megabyte.
   const giveBack = (request: FastifyRequest): void => {
     const own = request.heldBytes;
     if (own !== null) budget.giveBack(own.bytes, own.isKeyless);
@@ -115,7 +118,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
       const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MAX_DRAINED_BYTES;
       if (isLong) reply.header('connection', 'close');
     }
-    // Called when the response is ready, even if the caller has disconnected, because the body is in use until then.
+    // Runs when the response is ready, even if the caller has disconnected, because the body is in use until then.
     giveBack(request);
     done();
   });
@@ -144,8 +147,8 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
 }
 
 /**
- * Collects the pieces of a body. Listens to both streams until they are destroyed, because one may fail after the other
- * has failed, and a stream may fail even after it has ended.
+ * Collects the pieces of a body. Listens to both streams until they are destroyed, because one may fail after the
+ * other, and a stream may fail even after it has ended.
  *
  * @param hold reserves the bytes of each piece before the piece is stored, and may throw
  */
@@ -235,9 +238,9 @@ const LIMIT_BYTES = 32 * 1024 * 1024;
 export const SMALL_BYTES = 1024 * 1024;
 
 /**
- * Bytes of memory that parsing adds per byte of JSON: text, values, and the rows made from them. Only the first
- * SMALL_BYTES of a body are multiplied by this factor, because a larger body has few small values or comes from the
- * daemon's operator.
+ * Bytes of memory that parsing adds per byte of JSON: text, values, and the rows made from them. The factor applies
+ * only to the first SMALL_BYTES of a body, because a larger body has few small values or comes from the daemon's
+ * operator.
  */
 const PARSED_BYTES = 6;
 
@@ -252,7 +255,7 @@ export class LargeBody {
 }
 
 /**
- * Makes the routes in `app` receive parsed JSON bodies, and undefined for an empty body.
+ * Parses JSON bodies for the routes in `app`; an empty body becomes undefined.
  *
  * @param maxParsed maximum size in bytes of a body that is parsed; a larger body becomes a `LargeBody`
  */
@@ -277,7 +280,10 @@ export function acceptJson(app: FastifyInstance, bodies: RequestBodies, maxParse
   });
 }
 
-/** Route schemas accept only the keys that they define, so they refuse keys that could pollute prototypes. */
+/**
+ * Parses a JSON body. Keys that could pollute prototypes need no check here, because route schemas accept only the keys
+ * that they define.
+ */
 function parsed(pieces: readonly Buffer[]): unknown {
   const [first] = pieces;
   if (first === undefined) return undefined;
@@ -286,9 +292,7 @@ function parsed(pieces: readonly Buffer[]): unknown {
   return parseJson(bytes.toString('utf8'));
 }
 
-/**
- * Error for a body that is not UTF-8. If the body were read as UTF-8, its ids and strings would be stored incorrectly.
- */
+/** Returns the error for a body that is not UTF-8. Decoding such a body as UTF-8 would corrupt its ids and strings. */
 export function notUtf8(): RecalldError {
   return unreadable(
     'The body is not UTF-8; encode the JSON as UTF-8, or send Content-Encoding: gzip if it is compressed.',

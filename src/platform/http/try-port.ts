@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** Listens briefly. Returns the port, which is then free again. @throws the system's error */
+/**
+ * Checks that a port is available by listening on it briefly. Returns the port, which is then free again.
+ *
+ * @throws the system's error
+ */
 export async function tryPort(port: number, host: string): Promise<number> {
   const server = createServer().listen(port, host);
   await once(server, 'listening');

@@ -28,7 +28,7 @@ type Inside<Wire> = Wire extends string
       : Wire;
 
 /**
- * Returns the wire form of a value. A snake_case name in the schema is read from the camelCase property, a date becomes
+ * Returns the wire form of a value. A snake_case name in the schema stands for the camelCase property. A date becomes
  * ISO 8601, and a number that is not finite becomes null. Properties that the schema does not name are omitted. Keys of
  * a record or a map are data and stay unchanged.
  *
@@ -120,7 +120,7 @@ export function problemOf(code: ErrorCode, detail: string): Problem {
   return { type: 'about:blank', title: meaning, status: statusOfKind[kind], code, detail };
 }
 
-/** Sets Retry-After for an error after which the client may retry. */
+/** Sets Retry-After for an error if the client may retry. */
 export function setRetryAfter(
   reply: FastifyReply,
   { kind, retryable }: RecalldError,

@@ -3,7 +3,7 @@ import type { LabelOf, labelValues, MetricName, MetricsOfType } from './catalogu
 
 export type AlertSeverity = 'critical' | 'warning' | 'info' | 'none';
 
-/** Grafana uids of the dashboards to which alerts link. */
+/** Grafana uids of the dashboards that alerts link to. */
 export const dashboardUids = {
   health: 'recalld-retrieval-health',
   golden: 'recalld-golden-set',
@@ -23,11 +23,11 @@ export interface AlertRule {
   readonly alert: string;
   readonly severity: AlertSeverity;
   readonly expr: Expression;
-  /** Time, such as `5m`, for which the condition must be true before the alert fires. */
+  /** How long the condition must be true before the alert fires, such as `5m`. */
   readonly for?: string;
   /**
-   * Time for which the alert keeps firing after the condition was last true, to avoid flapping. The default is the time
-   * that a restart of recalld takes.
+   * How long the alert keeps firing after the condition was last true, to avoid flapping. The default is longer than a
+   * restart of recalld.
    */
   readonly keepFiringFor?: string;
   /** Names of the labels that each alert has in addition to `labels`. */
@@ -37,8 +37,8 @@ export interface AlertRule {
   readonly dashboard: keyof typeof dashboardUids;
   /**
    * Alerts that make this alert redundant while they fire, and the labels that must match. The expression of this alert
-   * excludes series for which those alerts fire, because an alert that ends during an Alertmanager inhibition is never
-   * reported as resolved.
+   * excludes the series for which those alerts fire. Alertmanager's inhibition is not used, because Alertmanager never
+   * reports an alert as resolved if the alert ends while it is inhibited.
    */
   readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
   /** Title for a lock screen, identical for all alerts in a group. The title may use no label other than `pipeline`. */
@@ -70,7 +70,7 @@ export interface RuleSettings {
   readonly groupLabels: readonly string[];
   /** Value of the label `job` of recalld's targets. */
   readonly scrapeJob: string;
-  /** Time for which an alert on golden scores keeps firing, so that one good run among bad runs does not resolve it. */
+  /** How long an alert on golden scores keeps firing, so that one good run among bad runs does not resolve it. */
   readonly holdSeconds: number;
   readonly pipelines: readonly RulePipeline[];
   /** Upper bounds of the histogram buckets for the latency of live queries, in seconds. */
@@ -181,8 +181,8 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
 }
 
 /**
- * Maximum of a gauge over all replicas, which export equal values. `ago`: the gauge is read this long before the
- * evaluation.
+ * Maximum of a gauge over all replicas, which export equal values. `ago`: how long before the evaluation the gauge is
+ * read.
  */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],
@@ -194,7 +194,7 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return `max by (${labels.join(', ')}) (${selector(name, matchers)}${offset})`;
 }
 
-/** Increase over all replicas within a window such as `1h`. `ago`: the window ends this long before the evaluation. */
+/** Increase over all replicas within a window such as `1h`. `ago`: how long before the evaluation the window ends. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,

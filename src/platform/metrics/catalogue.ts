@@ -27,7 +27,7 @@ import { measureMetrics } from '../../measures/metrics.ts';
 import { boundedGauges, counter, histogram, type MetricDefinition, processGauge, storedGauge } from './definition.ts';
 
 /**
- * For each metric, the labels that allow only certain values, and these values. A rule that matches any other value
+ * The labels that allow only certain values, and those values, for each metric. A rule that matches any other value
  * does not compile. A label that is not listed, such as a pipeline name, accepts any text.
  */
 export const labelValues = {

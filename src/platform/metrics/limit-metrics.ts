@@ -42,8 +42,7 @@ export async function limitMetrics(
 function isShown(line: string, pipelines: readonly string[]): boolean {
   const [, name = '', labels] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? [];
   if (name === '') return false;
-  // Reads the labels one by one, starting with the first, because a value may contain text that looks like another
-  // label.
+  // Reads the labels one by one, because a value may contain text that looks like another label.
   for (const [, label, value = ''] of (labels ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g))
     if (label === 'pipeline') return pipelines.some((one) => value === one || value.startsWith(`${one}~`));
   return sharedMetrics.includes(name);

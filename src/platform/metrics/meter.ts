@@ -43,5 +43,5 @@ export interface StoredGauges {
 /** Returns the gauges for cached rows at a given time. Omits values that are too old to trust at the given time. */
 export type StoredGaugesAt = (now: Date) => StoredGauges;
 
-/** Reads the rows from which stored gauges are made. Rejects if the database does not respond. */
+/** Reads the rows for the stored gauges. Rejects if the database does not respond. */
 export type ReadStoredGauges = () => Promise<StoredGaugesAt>;

@@ -12,7 +12,7 @@ interface KeyValue {
   readonly value: { readonly stringValue: string } | { readonly doubleValue: number };
 }
 
-/** Identity of the process, from which Prometheus derives `job` and `instance`. */
+/** Identity of the process. Prometheus derives `job` and `instance` from it. */
 interface Reporter {
   readonly instance: string;
   readonly version: string;
@@ -37,9 +37,9 @@ const scopeOf = ({ version }: Reporter) => ({ name: 'recalld', version });
 const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
- * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that backends that write to
- * Prometheus produce the series that the rules and dashboards use. A counter that is stored in the database has no
- * start time, because the database has counted since before this process started.
+ * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit. A backend that writes to Prometheus then
+ * produces the series that the rules and dashboards use. A counter that is stored in the database has no start time,
+ * because its count began before this process started.
  */
 export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Reporter, now: Date): object {
   const metrics = readings.flatMap((reading) => metricOf(reading, reporter, now) ?? []);

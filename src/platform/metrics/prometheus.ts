@@ -120,7 +120,7 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
       if (ageMs() > MAX_AGE_MS) void refresh();
       return latest === null ? null : latest.value;
     },
-    /** Time since the cached rows were requested; before the first rows arrive, time since the start. */
+    /** Time since the cached rows were requested or, before the first rows arrive, since the start. */
     ageMs,
     /** Resolves when a read has succeeded or failed: the running read, or a new read if none is running. */
     refresh,
@@ -159,8 +159,8 @@ export interface ExporterSettings {
 }
 
 /**
- * prom-client gauges whose names end in _total, a suffix that Prometheus reserves for counters; each gauge also exists
- * under a name without the suffix.
+ * Gauges that prom-client names with the suffix `_total`, which Prometheus reserves for counters. Each gauge also
+ * exists under a name without the suffix.
  */
 const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
@@ -235,7 +235,7 @@ function readStored({ current, kept }: StoredGauges): MetricReading[] {
   });
 }
 
-/** Node.js event loop metrics are NaN if one scrape immediately follows another. */
+/** Removes samples that are NaN. Node.js event loop metrics are NaN if one scrape immediately follows another. */
 function withoutNotANumber(text: string): string {
   return text.replaceAll(/^[^#\n].* Nan$\n?/gm, '');
 }
@@ -280,8 +280,8 @@ export function startAtZero<Name extends MetricsOfType<'counter'>>(
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Measures, ten times a second, how late a timer fires. Other work waits just as long. Each delay is recorded once, no
- * matter how long it is. Does not keep the process alive.
+ * Measures ten times a second how late a timer fires, because other work waits just as long. Records each delay once,
+ * however long it is. Does not keep the process alive.
  *
  * @param record called with each delay, in seconds
  * @returns a function that stops the measurement

@@ -106,7 +106,7 @@ export interface ExchangeTarget {
   readonly configField: string;
   /** Config key of the address; default `url`. */
   readonly urlKey?: string;
-  /** Config key that is most likely wrong, keyed by HTTP status; messages for other statuses name no key. */
+  /** For each HTTP status, the config key that is most likely wrong. Messages for other statuses name no key. */
   readonly suspects: Readonly<Record<number, string>>;
   /** Describes a redirect target from its Location header, without the query. */
   describeRedirect(location: string): string;
@@ -161,12 +161,12 @@ export interface Exchange {
 }
 
 /**
- * Time after which an idle connection is closed. Many servers close idle connections after 5 s; this time is shorter,
- * so that requests rarely use a connection that the server has already closed.
+ * Time after which an idle connection is closed. Many servers close idle connections after 5 s. This shorter time makes
+ * it unlikely that a request uses a connection that the server has already closed.
  */
 const IDLE_CONNECTION_MS = 4000;
 
-/** Maximum size of an error page that is read to its end so that the connection can be reused. */
+/** Maximum size of an error page that is read to its end. Reading it to the end allows the connection to be reused. */
 const MAX_ERROR_PAGE_BYTES = 64 * 1024;
 
 class BodyTooLarge extends Error {}

@@ -21,7 +21,7 @@ export interface ServiceIdentity {
   readonly urlKey?: string;
   /** Headers made from config keys (see bearer, basic and keyHeader); configured headers take precedence. */
   readonly credentials?: Readonly<Record<string, string>>;
-  /** Config key that messages name as the source of the credentials; default `headers`. */
+  /** Config key that contains the credentials, for messages; default `headers`. */
   readonly credentialsKey?: string;
   readonly maxResponseBytes?: number;
 }

@@ -7,10 +7,10 @@ import type { Exchange, ExchangeRequest, ExchangeResult } from './exchange.ts';
 export const MAX_RETRY_DELAY_MS = 30_000;
 
 /**
- * Exponential back-off with full jitter: uniform in [0, min(30 s, base x 2^(attempt - 1))], so that calls that failed
- * together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s in total.
- * Returns null if the service requests a longer wait, because a retry within 30 s would be too early. Source: RFC 9110,
- * section 10.2.3, for Retry-After.
+ * Returns the wait before a retry: exponential back-off with full jitter, uniform in [0, min(30 s, base x 2^(attempt -
+ * 1))], so that calls that failed together do not retry together. With Retry-After, the jitter is added to the
+ * requested wait, up to 30 s in total. Returns null if the service requests a longer wait, because a retry within 30 s
+ * would be too early. Source: RFC 9110, section 10.2.3, for Retry-After.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -45,8 +45,8 @@ const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
  * Sends a request. Retries failed connections, and responses with 429 or 5xx, after a back-off that has full jitter and
- * honors Retry-After. Does not retry responses that a retry would not change. Does not retry timeouts, so that a
- * hanging service costs only one timeout. Rejects with `signal.reason` as soon as the signal aborts.
+ * honors Retry-After. Does not retry timeouts, so that a hanging service costs only one timeout, or failures that a
+ * retry would not change. Rejects with `signal.reason` as soon as the signal aborts.
  *
  * @returns the result with the latency of the last attempt
  */

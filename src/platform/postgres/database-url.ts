@@ -28,8 +28,8 @@ const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and password as %23,
 export function problemOfDatabaseUrl(text: string): string | null {
   const { authority, path, query } = partsOf(text);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // The password probably contains an unescaped character that ends the authority of the URL early. Part of the
-  // credentials would then be parsed as the host.
+  // An unescaped character in the password probably ends the authority of the URL early, so part of the credentials
+  // would be parsed as the host.
   const isCut = text.includes('#') || path.includes('@') || [...query.keys()].some((name) => name.includes('@'));
   if (isCut) return `is not a valid URL; ${ENCODING_ADVICE}`;
   if (host.includes(',') || query.get('host')?.includes(',') === true) {
@@ -190,8 +190,7 @@ const TIMEOUT_MS = 5000;
 
 /**
  * Returns the connection for a URL. If the URL allows connections both with and without TLS, tries them in order of
- * preference, and returns the first one that works; if neither works, returns the connection with the more specific
- * error.
+ * preference, and returns the first that works. If neither works, returns the connection with the more specific error.
  *
  * @throws RecalldError like readDatabaseUrl
  */

@@ -47,13 +47,13 @@ export interface MigrationReport {
   readonly version: number;
 }
 
-/** Name prefix of a migration with which the previous version is incompatible: `0013.do.breaking-drop-scores.sql`. */
+/** Name prefix of a migration that the previous version is incompatible with: `0013.do.breaking-drop-scores.sql`. */
 const BREAKING = 'breaking-';
 
 /**
- * Applies the missing migrations. An advisory lock makes processes that start together migrate one after the other. A
- * crash leaves the schema unchanged. A lock on a busy table is requested repeatedly, for a few seconds each time, so
- * that other sessions never wait longer than a few seconds.
+ * Applies the missing migrations. Processes that start together migrate one after the other, because each takes an
+ * advisory lock. A crash leaves the schema unchanged. Requests a lock on a busy table repeatedly, for a few seconds
+ * each time, so that other sessions never wait longer than that.
  *
  * @throws RecalldError schema_too_new, migration_changed, database_busy
  */
@@ -71,8 +71,8 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
 }
 
 /**
- * Limits on waiting for a table lock: wait per attempt, number of attempts, and pause between attempts. While an
- * attempt waits, other sessions that use the table also wait.
+ * How long a migration waits for a table lock: wait per attempt, number of attempts, and pause between attempts. During
+ * an attempt, other sessions that use the table also wait.
  */
 export interface MigrationPatience {
   readonly lockMs: number;

@@ -171,10 +171,7 @@ export function isOutage(error: unknown): boolean {
   return OUTAGE_STATES.test(code) || OUTAGE_ERRORS.has(code) || OUTAGE_MESSAGES.test(error.message);
 }
 
-/**
- * Returns the error for a failure after which a retry may succeed; null for any other failure, such as a bug in
- * recalld.
- */
+/** Returns the error for a failure that a retry may fix; null for any other failure, such as a bug in recalld. */
 export function outageOf(options: PoolConfig, error: unknown): RecalldError | null {
   if (!(error instanceof Error)) return null;
   const code = codeOf(error);
@@ -182,7 +179,7 @@ export function outageOf(options: PoolConfig, error: unknown): RecalldError | nu
   return isTemporary ? unreachable(options, error) : null;
 }
 
-/** Runs `work`. Converts an error after which a retry may succeed into a RecalldError; rethrows any other error. */
+/** Runs `work`. Converts an error that a retry may fix into a RecalldError; rethrows any other error. */
 export async function namingOutage<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -9,7 +9,7 @@ const DAYS_AHEAD = 3;
 /** Maximum number of days between a live query and the write of its row. */
 const DAYS_BEHIND = 1;
 
-/** Creates partitions for yesterday, today and the next few days. Replicas wait for each other. */
+/** Creates the partitions for yesterday, today and the next few days. Only one replica at a time creates partitions. */
 export async function createPartitions(pool: Pool, now: Date): Promise<void> {
   const days = Array.from({ length: DAYS_BEHIND + 1 + DAYS_AHEAD }, (_, index) => {
     const day = dayAfter(now, index - DAYS_BEHIND);
@@ -25,7 +25,9 @@ export function dropPartitionsBefore(pool: Pool, day: string): Promise<readonly 
 
 const monthly = ['measurements', 'measurement_hours'] as const;
 
-/** Creates the partitions for the months (UTC) that contain these dates. Replicas wait for each other. */
+/**
+ * Creates the partitions for the months (UTC) that contain these dates. Only one replica at a time creates partitions.
+ */
 export async function createMonths(pool: Pool, dates: readonly Date[]): Promise<void> {
   const months = [...new Set(dates.map(monthOf))].map((month) => ({
     time: month,

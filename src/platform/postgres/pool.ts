@@ -57,8 +57,8 @@ interface PoolSettings {
 /**
  * Creates a pool that survives broken connections: a running query fails, a broken idle connection is logged, and the
  * next query opens a new connection. Every query has a timeout on the server and, in case the server does not respond,
- * another in the client. A stuck database therefore causes an error instead of a hang. A process that freezes within a
- * transaction loses the transaction and its locks, so that other processes can continue.
+ * another in the client. A stuck database therefore causes an error instead of a hang. If a process freezes within a
+ * transaction, the server ends the transaction and releases its locks, so that other processes can continue.
  */
 export function createPool(settings: PoolSettings): Pool {
   const { connection, size, logger, name = 'recalld', queryLimitMs = 60_000, idleLimitMs = 15_000 } = settings;
@@ -73,7 +73,7 @@ export function createPool(settings: PoolSettings): Pool {
     application_name: name,
   });
   pool.on('error', (error) => {
-    // When the process ends, the embedded server may close the connection first, which needs no warning.
+    // No warning is needed while the process ends: the embedded server may then close the connection first.
     if (!pool.ending) logger.warn('an idle database connection was lost', { reason: error.message });
   });
   pool.on('connect', (client) => {
@@ -113,8 +113,8 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
      */
     hasSchema,
     /**
-     * Age of the last replayed transaction, in seconds, if the replica lags behind the primary; null if it does not
-     * lag, or does not report its lag.
+     * How far the replica lags behind the primary, as the age of the last replayed transaction in seconds; null if the
+     * replica does not lag, or does not report its lag.
      */
     behindSeconds: isReplica ? await readLag(replica, primary) : null,
   };
@@ -144,7 +144,7 @@ async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   }
 }
 
-/** Time for which the replica's state is cached. */
+/** How long the replica's state is cached, in milliseconds. */
 const STATE_CACHE_MS = 5000;
 /** Timeout for the state query; a slower replica counts as unreachable. */
 const STATE_TIMEOUT_MS = 1000;

@@ -5,8 +5,8 @@ import { camelCase, snakeCase } from '../../core/text/names.ts';
 type Database = Pool | PoolClient;
 
 /**
- * Returns a statement's rows, with `received_at` as `receivedAt`. `Row` is a domain type, so that the columns need no
- * separate interface.
+ * Returns a statement's rows, with `received_at` as `receivedAt`. `Row` can be a domain type, because the columns need
+ * no interface of their own.
  */
 export async function queryRows<Row extends object>(
   db: Database,

@@ -18,9 +18,9 @@ export type SessionKind = 'direct' | 'pooled';
 const ROUNDS = 3;
 
 /**
- * Resolves if each session keeps one server process, including behind a pooler in session mode. In other pooler modes,
- * named prepared statements, LISTEN and session parameters are lost or affect other clients, so this check uses none of
- * them.
+ * Resolves if each session keeps one server process, including behind a pooler in session mode. This check uses no
+ * named prepared statements, LISTEN or session parameters, because other pooler modes lose them or apply them to other
+ * clients.
  *
  * @throws RecalldError database_unreachable if the database does not respond, or if a pooler has no second session;
  * pooler_unsuitable if a session does not keep its own server process
@@ -46,7 +46,10 @@ export async function assertSessions(
   }
 }
 
-/** True if one session uses the other session's server process, or a different server process than before. */
+/**
+ * Returns true if the second session uses the server process of the first, or if the first session's server process has
+ * changed.
+ */
 async function shareProcess(first: Client, second: Client): Promise<boolean> {
   const before = await processOf(first);
   await second.query('begin');

@@ -1,4 +1,4 @@
-/** Streams the rows of a statement, so that a long history is never held in memory as a whole. */
+/** Streams the rows of a statement, so that a long history need not fit in memory. */
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { orAborted } from '../threads/wait.ts';
 import { namingOutage } from './outage.ts';

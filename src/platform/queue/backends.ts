@@ -69,7 +69,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** The deployment to which a queue belongs; a deployment is identified by its database. */
+/** The deployment that owns a queue. Its database identifies it. */
 export interface QueueOwner {
   /** Id of the deployment, stored in the database so that it survives a restore. */
   readonly id: string;
@@ -78,7 +78,7 @@ export interface QueueOwner {
 }
 
 export interface BackendOptions {
-  /** If a worker has been lost for this long, its job is assigned to another worker. */
+  /** How long a worker must be lost before its job is assigned to another worker. */
   readonly lostAfterMs: number;
   /** Timeout for a store command. */
   readonly answerLimitMs: number;
@@ -90,15 +90,14 @@ export interface BackendOptions {
 const SCHEMA = 'bullmq';
 
 /**
- * Number of workers that may be lost while running a job before the job fails permanently. Workers lost in a restart
- * also count. The number is limited, because the job itself may crash its workers.
+ * Number of workers that a job may lose before it fails permanently. Workers lost in a restart also count. There is a
+ * limit, because the job itself may crash its workers.
  */
 const MAX_LOST_WORKERS = 10;
 
 /**
- * The store notifies an idle worker about new jobs. The worker also polls, in case a notification is lost. The worker
- * polls rarely, because with BullMQ's default interval of 5 s, most of an idle daemon's queries would be polls. If the
- * store is Redis, BullMQ limits the interval to 10 s.
+ * How often an idle worker polls for jobs, in case the store's notification about a new job is lost. With BullMQ's
+ * default of 5 s, most queries of an idle daemon would be polls. For Redis, BullMQ limits the interval to 10 s.
  */
 const IDLE_SECONDS = { redis: 10, postgres: 30 };
 
@@ -120,7 +119,7 @@ const POOL_SIZE = 5;
 
 /**
  * The connection that all queues and workers in a process share. By default, BullMQ opens a connection for each queue
- * and worker, and a listening session for each worker, although all workers listen to the same channel.
+ * and each worker, and also a listening session for each worker, although all workers listen to the same channel.
  */
 class SharedConnection extends PostgresConnection {
   /**

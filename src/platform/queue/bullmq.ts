@@ -23,8 +23,8 @@ export interface QueueSettings extends Partial<Pick<BackendOptions, 'lostAfterMs
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
   /**
-   * The deployment to which the jobs belong. A queue does not open in Redis if it has another owner there. If `owner`
-   * is omitted, the owner in Redis is not checked.
+   * The deployment that owns the jobs. In Redis, the queue does not open if it belongs to another deployment. If
+   * `owner` is omitted, this is not checked.
    */
   readonly owner?: QueueOwner;
 }
@@ -225,7 +225,7 @@ async function runOnce(run: RunJob, name: string, job: Job, token: string | unde
   throw outcome.kind === 'dead' ? new UnrecoverableError(outcome.reason) : new Error(outcome.reason);
 }
 
-/** Time after which recalld stops waiting for the workers to close, as a multiple of `answerLimitMs`. */
+/** How long recalld waits for the workers to close, as a multiple of `answerLimitMs`. */
 const GIVE_UP_AFTER = 4;
 
 function unreachable(cause: unknown): RecalldError {

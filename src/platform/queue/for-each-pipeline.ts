@@ -3,7 +3,7 @@
  */
 import { messageOf } from '../../core/errors.ts';
 
-/** Thrown when a job has processed all pipelines and failed for some of them. `errors` has one error per failure. */
+/** Thrown after a job has processed all pipelines if it failed for some of them. `errors` has one error per failure. */
 export class PipelinesFailedError extends AggregateError {
   /** Names of the failed pipelines, unique and sorted. */
   readonly pipelines: readonly string[];
@@ -61,8 +61,8 @@ const CONCURRENCY = 4;
  *
  * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
  * pipelines that were not processed.
- * @throws `signal.reason` if the signal aborts for a reason other than a timeout. The abort reason, too, is thrown only
- * after the running work has ended.
+ * @throws `signal.reason` if the signal aborts for a reason other than a timeout. Even then, it rejects only after the
+ * running work has ended.
  */
 export async function forEachPipeline<
   Item extends { readonly pipeline: string } | { readonly name: string; readonly pipeline?: never },

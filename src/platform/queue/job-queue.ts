@@ -114,7 +114,7 @@ export interface JobSpec {
   /** Maximum number of attempts, including the first. The wait before the next attempt doubles after each attempt. */
   readonly attempts: number;
   readonly backoffMs: number;
-  /** Time for which an ended job's id blocks another job with the same id. */
+  /** How long the id of an ended job blocks a new job with the same id. */
   readonly retainSeconds: number;
 }
 

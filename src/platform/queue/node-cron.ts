@@ -11,8 +11,8 @@ const CHECK_INTERVAL_MS = 5000;
 export function createSchedule(logger: Logger) {
   const wakers: Waker[] = [];
   let checkedAt = Date.now();
-  // node-cron sleeps until the next minute of the clock. If the clock were set back during this sleep, the sleep would
-  // last longer by the same amount, so the wakers are restarted.
+  // node-cron sleeps until the next minute of the clock. If the clock is set back during the sleep, the sleep ends late
+  // by the same amount, so the wakers are restarted.
   const clockCheck = setInterval(() => {
     const now = Date.now();
     if (now < checkedAt) {

@@ -48,8 +48,8 @@ export function createRedisConnection(
         ...(username === undefined ? {} : { sentinelUsername: username }),
         ...(password === undefined ? {} : { sentinelPassword: password }),
         ...('tls' in tls ? { sentinelTLS: tls.tls, enableTLSForSentinelMode: true } : {}),
-        // Retries, because during a failover no sentinel names a master for a few seconds. Returning null at that time
-        // would end the connection permanently.
+        // Retries, because no sentinel names a master for a few seconds during a failover. A null would then end the
+        // connection permanently.
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
         // After a failover, the former master refuses writes; a reconnect queries the sentinels again. ioredis's
@@ -73,9 +73,9 @@ export function createRedisConnection(
 }
 
 /**
- * Prevents late TLS errors from ending the process. A handshake that fails because of the server certificate can fail
- * again when the server responds to the refusal. ioredis listens only for the first error, and an error without a
- * listener ends the process. Duplicates of the connection are also guarded, because BullMQ duplicates connections.
+ * Prevents late TLS errors from ending the process. A TLS handshake that fails because of the server certificate can
+ * fail again when the server reacts to the failure. ioredis listens only for the first error, and an error without a
+ * listener ends the process. Also guards duplicates of the connection, because BullMQ duplicates connections.
  */
 function guarded<Connection extends RedisConnection>(connection: Connection): Connection {
   if (connection instanceof Cluster) connection.on('+node', guard);
@@ -101,8 +101,8 @@ export function nameOfRedis({ url, topology }: RedisSettings): string {
 }
 
 /**
- * Returns a queue's key prefix. A cluster keeps keys with the same text in braces on one node, and a queue's scripts
- * need all of the queue's keys on one node. The queue name in the braces distributes the queues over the nodes.
+ * Returns a queue's key prefix. A queue's scripts need all of the queue's keys on one node, and a cluster stores keys
+ * with the same text in braces on one node. The queue name in the braces distributes the queues over the nodes.
  */
 export function keyPrefix({ prefix = 'recalld' }: RedisSettings, queue: string): string {
   return `{${prefix}:${queue}}`;
@@ -203,8 +203,8 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
 }
 
 /**
- * Returns the connection error of the first sentinel; null if the sentinel responds, or if there are no sentinels.
- * Connects to the sentinel directly, because a connection through a sentinel loses the sentinel's errors.
+ * Returns the connection error of the first sentinel. Null if that sentinel responds, or if the config has no
+ * sentinels. Connects to the sentinel directly, because a connection through a sentinel loses the sentinel's errors.
  */
 async function troubleAtSentinel(settings: RedisSettings, manner: RetryPolicy): Promise<Error | null> {
   const { topology, url } = settings;

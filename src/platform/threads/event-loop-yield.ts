@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
  * @param limit maximum amount of work per turn of the event loop, in any unit
- * @returns a function that returns null if the current turn has room for the given amount of work; otherwise, it
- * returns a promise that resolves in the first turn with room. An amount of work above `limit` gets a separate turn.
+ * @returns a function that accepts an amount of work. It returns null if the current turn has room for this amount, or
+ *   a promise that resolves in the first turn with room. An amount above `limit` gets a turn of its own.
  */
 export function createEventLoopYield(limit: number): (amount: number) => Promise<void> | null {
   let room = limit;

@@ -40,8 +40,8 @@ export function createLagHistory(clock: Clock, intervalSeconds: number) {
     },
 
     /**
-     * Share of the period, 0 to 1, during which the event loop was blocked; null if the process did not run in the
-     * period, or if its delays in the period are no longer recorded.
+     * Share of the period, 0 to 1, during which the event loop was blocked. Null if the process did not run in the
+     * period, or no longer retains its delays.
      */
     lateShare: (from: Date, until: Date): number | null => shareOf('late', from, until),
     /**

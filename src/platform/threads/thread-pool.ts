@@ -102,8 +102,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   const launch = (): Thread => {
     const thread: Thread = { worker: startWorker(settings.tasks), task: null };
     const fail = (reason: unknown): void => release(thread, false)?.reject(reason);
-    // These listeners remain for the thread's whole life: without a listener, an error in an idle thread would end the
-    // process.
+    // These listeners stay as long as the thread lives: without them, an error in an idle thread would end the process.
     thread.worker
       .on('error', fail)
       .on('messageerror', fail)
@@ -210,7 +209,7 @@ function errorOf({ code, name, message }: Extract<TaskReply, { kind: 'error' }>)
 }
 
 /**
- * Returns a list with the buffer behind these bytes, for a transfer to a thread; an empty list if the buffer also
+ * Returns the buffer behind these bytes in a list, for a transfer to a thread. Returns an empty list if the buffer also
  * contains other bytes.
  */
 export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {

@@ -25,8 +25,8 @@ export async function within(ms: number, work: Promise<unknown>): Promise<void> 
 }
 
 /**
- * Returns a function whose concurrent callers share one run of `work`. A caller may get a state that predates its call,
- * so use this only for snapshots such as readiness, not for reads after a write.
+ * Returns a function whose concurrent callers share one run of `work`. The shared result may predate a caller's call,
+ * so use this function only for snapshots such as readiness, not for reads after a write.
  */
 export function sharedRun<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;

@@ -12,7 +12,7 @@ parentPort?.on('message', (message: TaskMessage) => {
 async function replyTo({ task, input }: TaskMessage): Promise<TaskReply> {
   const startedAt = performance.now();
   try {
-    // The message comes from a pool in this program, and the pool's types bind each task to its input.
+    // The cast is safe: only a pool of this program sends messages, and the pool's types bind each task to its input.
     const result = await tasks[task]?.(input as never);
     return { kind: 'result', result, cpuMs: performance.now() - startedAt };
   } catch (error) {

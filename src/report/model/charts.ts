@@ -49,7 +49,7 @@ export interface TrendChart {
   readonly series: readonly TrendSeries[];
   /** Vertical lines, oldest first. The lines are numbered, and their texts are listed below the chart. */
   readonly marks?: readonly TrendMark[];
-  /** True unless another chart with the same axis lists the marks' texts. */
+  /** False if another chart with the same axis lists the texts of the marks; default: true. */
   readonly hasMarkList?: boolean;
   readonly levels?: readonly TrendLevel[];
   readonly normal?: NormalRange | null;

@@ -40,7 +40,7 @@ export function exactTime(at: Date): ContentNode {
   return { kind: 'time', at, isExact: true };
 }
 
-/** Time since `since`; if it is too long, the age is marked in words, not only by color. */
+/** Shows the time since `since`. An age that is too old is marked in words, not only by color. */
 export function age(since: Date, isTooOld = false): ContentNode {
   return { kind: 'age', since, isTooOld };
 }

@@ -23,7 +23,10 @@ function shownAlerts(status: PipelineStatus, incident: Incident | null) {
   return shown.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Excludes alerts whose check passes: their incident closes at the next diagnosis. */
+/**
+ * Returns the unresolved alerts of the incident. Excludes alerts whose check passes, because the next diagnosis
+ * resolves them.
+ */
 function lastKnownAlerts({ checks }: PipelineStatus, incident: Incident | null) {
   const passing = new Set(checks.flatMap(({ name, verdict }) => (verdict === 'ok' ? [name] : [])));
   return (incident?.timeline ?? []).flatMap(({ name, rule, currentSeverity, worst: { headline } }) =>

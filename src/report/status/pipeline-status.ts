@@ -1,6 +1,6 @@
 /**
  * Derives a pipeline's status from stored data. A pipeline is never `ok` while required data is missing or too old
- * (`no_data`) or while an alert is firing. Data and alerts are evaluated together, from the same facts.
+ * (`no_data`) or while an alert is firing. Both conditions are evaluated from the same facts.
  */
 
 import type { CheckState } from '../../checks/rules/check-state.ts';

@@ -30,8 +30,8 @@ import {
 } from '../../platform/metrics/meter.ts';
 
 /**
- * Rows from which the gauges of several subjects are built. They are read once. `runs` has only full runs, not
- * sentinels.
+ * Rows from which the gauges of several subjects are built, and which are therefore read only once. `runs` contains
+ * full runs, but no sentinel runs.
  */
 interface SharedRows extends MeasuredRows {
   readonly runs: readonly LatestRun[];

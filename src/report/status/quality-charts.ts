@@ -49,8 +49,8 @@ function isFiring(verdict: CheckState['verdict']): boolean {
 }
 
 /**
- * Returns the measure of the failing check. If no check fails, returns the measure that has a threshold, because the
- * team chose to watch it. If no measure has a threshold, returns nDCG.
+ * Returns the measure of the failing check. If no check fails, returns a measure that has a threshold, because the team
+ * chose to watch this measure. If no measure has a threshold, returns nDCG.
  */
 function goldenMeasure(checks: readonly CheckState[], set: string | null): Measure {
   const own = checks.filter(({ kind, goldenSet }) => (kind === 'floor' || kind === 'regression') && goldenSet === set);

@@ -97,7 +97,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   uuid: { castTo: 'uuid', couldBe: (id) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) },
 };
 
-/** Below this number of rows, sorting all rows costs less than sampling again after a sample that was too small. */
+/** Below this number of rows, sorting all rows costs less than repeating a sample that was too small. */
 const SMALL_TABLE = 5000;
 
 interface SampleRow {
@@ -124,9 +124,9 @@ export async function sampleRows(query: Query, table: Table, request: SampleRequ
 }
 
 /**
- * Returns the percentage of rows to sample. If the row estimate is right, the expected number of sampled rows exceeds n
- * by more than six times the square root of n. Returns 100 for a small table, and for a table without a row estimate or
- * row positions.
+ * Returns the percentage of rows to sample. If the row estimate is accurate, the expected number of sampled rows
+ * exceeds n by more than six times the square root of n. Returns 100 if the table is small, or if it has no row
+ * estimate or no row positions.
  */
 function firstPercent({ estimate, hasRowPlaces }: Table, n: number): number {
   if (!hasRowPlaces || estimate === null || estimate < SMALL_TABLE) return 100;
@@ -144,7 +144,7 @@ async function draw(
   const content = withContent && settings.content !== undefined ? quoted(settings.content) : 'null';
   const drawn = percent < 100 ? `tablesample bernoulli (${percent.toFixed(9)}) repeatable (${seed})` : '';
   const place = table.hasRowPlaces ? "tableoid::text || ',' || ctid::text" : `${id}::text`;
-  // The outer query reads the vectors of the selected rows only.
+  // The outer query reads only the vectors of the selected rows.
   return query<SampleRow>(
     `select id::text as id, embedding::text as vector, content::text as content
      from (
@@ -174,8 +174,8 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
 };
 
 /**
- * Disables index scans, and enables sequential scans and sorting. If the user had disabled sequential scans or sorting,
- * the planner could still choose an index scan.
+ * Disables index scans. Also enables sequential scans and sorting: if the user has disabled them, the planner could
+ * still choose an index scan.
  */
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 

@@ -115,7 +115,7 @@ function stateOf(error: unknown): string | null {
   return /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
 }
 
-/** Recognizes timeouts of the driver by their message, because the driver assigns no code to them. */
+/** Recognizes driver timeouts by their messages, because the driver assigns them no code. */
 function isTimeout(error: unknown): boolean {
   return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
 }
@@ -128,7 +128,8 @@ const IDLE_CONNECTION_MS = 60_000;
 /**
  * Sets the time limit in each transaction, because poolers reject it as a connection option.
  *
- * @param route the two ways to connect; if the first way fails and the second succeeds, the second is used from then on
+ * @param route the two ways to connect; if the first fails and the second succeeds, all later connections use the
+ *   second
  */
 export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
   const sockets = new Set<Socket>();
@@ -145,7 +146,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: IDLE_CONNECTION_MS,
       keepAlive: true,
-      // Lets `begin` be sent together with the first statement.
+      // Sends `begin` together with the first statement.
       pipeline: true,
       application_name: 'recalld vector store',
     });
@@ -252,7 +253,7 @@ function within<Value>(pending: Promise<Value>, limitMs: number, signal: AbortSi
   });
 }
 
-/** The driver cannot cancel a wait for a connection, so a connection that arrives too late is released unused. */
+/** The driver cannot cancel a wait for a connection, so this function releases a connection that arrives too late. */
 async function checkOut(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
   const pending = pool.connect();
   try {

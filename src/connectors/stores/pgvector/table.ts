@@ -6,8 +6,8 @@ import type { StoreDescription, VectorMetric } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
 
 /**
- * Maximum size, in rows, of a table whose rows are counted. For larger tables, PostgreSQL's estimate is used, because
- * counting reads the whole table.
+ * recalld counts the rows of a table that has at most this many. For a larger table, recalld uses PostgreSQL's
+ * estimate, because counting reads the whole table.
  */
 const COUNTED_ROWS = 100_000;
 

@@ -10,7 +10,7 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
   Euclid: { metric: 'l2', scoreKind: 'l2' },
 };
 
-/** Reads the collection, and its aliases and the server version if the API key may read them. */
+/** Reads the collection. If the API key permits, also reads the aliases and the server version. */
 export async function readCollection(
   calls: StoreCalls,
   collection: string,

@@ -1,7 +1,8 @@
 /**
  * Qdrant conditions on payload keys. Qdrant does not compare strings with numbers or booleans, so the type of the
- * payload index decides how a value is interpreted. Without an index, a value is searched for as a string and as every
- * other type that it could have. In strict mode, Qdrant rejects a value whose type differs from the type of the index.
+ * payload index decides how a value is interpreted. Without an index, a condition matches a value as a string and as
+ * every other type that the value could have. In strict mode, Qdrant rejects a value whose type differs from the type
+ * of the index.
  */
 
 type Condition = Readonly<Record<string, unknown>>;
@@ -50,7 +51,7 @@ type Readings = { readonly text: Condition; readonly any: readonly Condition[] }
 >;
 
 /**
- * If a value cannot be converted to the type of the index, it is searched for as a string, and the search finds
+ * If a value cannot be converted to the type of the index, the condition compares it as a string and therefore matches
  * nothing.
  */
 function fitting({ text, any, ...typed }: Readings, type: string | undefined): readonly Condition[] {

@@ -30,7 +30,7 @@ import { readCollection } from './collection.ts';
 import { equals, isAnyOf, mayBeIntegers, payloadPath } from './filter.ts';
 
 const IDS_PER_CALL = 1000;
-/** Maximum number of calls for listing a collection with user-defined shards, enough for five million points. */
+/** Maximum number of calls to list a collection with user-defined shards: enough for five million points. */
 const MAX_PAGES = 5000;
 
 /**
@@ -50,8 +50,8 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
   const shapes = rememberShape(calls.service, (attempt) => readCollection(calls, collection, vectorName, attempt));
   const path = `/collections/${encodeURIComponent(collection)}/points`;
   const missing = `there is no collection ${collection}; check ${configField}.collection`;
-  // The unnamed vector has an empty name. Even this vector is requested by name, because the value `true` would also
-  // return sparse vectors.
+  // Requests even the unnamed vector by its name, which is empty, because the value `true` would also return sparse
+  // vectors.
   const withVector = [vectorName ?? ''];
 
   const post = async (method: '' | '/query' | '/scroll', body: object, purpose: string, attempt: Attempt) =>

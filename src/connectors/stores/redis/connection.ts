@@ -124,7 +124,7 @@ export function createRedisConnection(
         await open();
         const pending = commands.map(({ name, args }) => {
           const command = new Command(name, [...args], { replyEncoding: null });
-          // Replaces commandTimeout.
+          // Overrides the connection's `commandTimeout`.
           command.setTimeout(limitMs);
           return redis.sendCommand(command) as Promise<Reply>;
         });
@@ -139,7 +139,8 @@ export function createRedisConnection(
       } catch (error) {
         signal.throwIfAborted();
         const refusal = error instanceof Refused ? error : refused(error, purpose, first, timeoutMs);
-        // The network connection to an unresponsive server may be lost, so the next command opens a new one.
+        // The network connection to an unresponsive server may be lost, so this call closes it, and the next command
+        // opens a new one.
         if (failureCode(refusal) === 'timeout') leave();
         throw refusal;
       } finally {

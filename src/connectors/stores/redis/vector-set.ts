@@ -27,8 +27,8 @@ const MAX_PAGES = 5000;
 const VECTORS_PER_CALL = 250;
 
 /**
- * Maximum number of names per command. The number is limited, because a command blocks all other clients. Redis takes a
- * few tens of milliseconds for a command with this many names.
+ * Maximum number of names per command. The number is limited because a command blocks all other clients: for this many
+ * names, Redis takes a few tens of milliseconds.
  */
 const MAX_AT_ONCE = 200_000;
 
@@ -38,9 +38,9 @@ const MAX_AT_ONCE = 200_000;
  * A sample reads all element names with VRANGE (1,000 per call, up to 5,000,000 in total), chooses among them with a
  * seeded reservoir, and then calls VEMB for each chosen element. Redis versions without VRANGE return all names in one
  * call, which is made only for sets of up to 200,000 elements. A single VRANDMEMBER call could return the required
- * number of elements, but this command walks the graph at random from the entry point of the graph, and such a walk
- * favors well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing
- * key counts as an empty store, because Redis does not store empty sets.
+ * number of elements, but VRANDMEMBER walks the graph at random from its entry point and therefore favors
+ * well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key
+ * counts as an empty store, because Redis does not store empty sets.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

@@ -22,7 +22,7 @@ interface EngineMetric extends ScoredMetric {
 
 export interface VectorField extends EngineMetric {
   readonly dimensions: number | null;
-  /** True if the field is indexed. Without an index, only a comparison with all vectors is possible. */
+  /** True if the field is indexed; without an index, a search must compare the query with all vectors. */
   readonly isIndexed: boolean;
 }
 
@@ -97,10 +97,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
   };
 }
 
-/**
- * Returns the top-level option `knn` of the search API (8.4 and later). The filter of this option applies during the
- * search.
- */
+/** Returns the top-level option `knn` of the search API (8.4 and later). Its filter applies during the search. */
 export function elasticsearchKnn<Clause>(
   field: string,
   vector: Float32Array,

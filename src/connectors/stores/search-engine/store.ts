@@ -137,7 +137,8 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
     return calls.json({ method: 'POST', path: place, query, body, purpose, missing }, attempt);
   };
 
-  // Without this option, a search in which a shard fails or times out would look like a search with fewer results.
+  // Disallows partial results. Otherwise, a search in which a shard fails or times out would look like a search with
+  // fewer results.
   const search = (body: Fields, purpose: string, attempt: Attempt) =>
     post('/_search', body, purpose, attempt, { allow_partial_search_results: 'false' });
 

@@ -104,7 +104,10 @@ async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreS
   };
 }
 
-/** Returns an empty sample if the store cannot be sampled; then only the store's description is known. */
+/**
+ * Samples the store. Returns an empty sample if the store does not support sampling; then only the store's description
+ * is known.
+ */
 async function sampleIfAny(store: VectorStore, signal: AbortSignal): Promise<SampledVectors> {
   const outcome = await store.sample({ n: KNOWN, seed: 1, withContent: true }, signal);
   return outcome.kind === 'unsupported'

@@ -23,14 +23,14 @@ export interface StoreSubject {
   readonly queries: readonly Float32Array[];
   /** A field and a value that some chunks have; `ids` are the ids of those chunks, null if unknown. */
   readonly filter: { readonly name: string; readonly value: string; readonly ids: ReadonlySet<string> | null } | null;
-  /** Maximum accepted error of a similarity; it is above 0 because stores that quantize are inexact. */
+  /** Maximum accepted error of a similarity, above 0 because stores that quantize vectors are inexact. */
   readonly tolerance: number;
   /** Minimum share of the true ten nearest neighbors that an index search must find. */
   readonly minRecall: number;
   readonly signal: AbortSignal;
 }
 
-/** A requirement for every store; it can be checked without writing to the store. */
+/** A requirement for every store that can be checked without writing to the store. */
 export interface StoreTest {
   /** Short and stable name. */
   readonly name: string;

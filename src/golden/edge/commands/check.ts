@@ -36,7 +36,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     ...answerLines(answers),
     ...labelLines(check),
     proposals.length > 0 &&
-      `Proposals: ${proposals.length}. Use --fix to decide on each proposal, or --fix --accept all to accept all proposals.`,
+      `Proposals: ${proposals.length}. Decide on each proposal with --fix, or accept all of them with --fix --accept all.`,
     ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
     unknown.length > 0 &&
       `No proposal for ${plural(unknown.length, 'document')}, because their texts were never stored. ` +
@@ -214,7 +214,7 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the judged documents')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
-    .option('--fix', 'create a version of the set with the accepted proposals for stale labels', false)
+    .option('--fix', 'create a version of the set that applies the accepted proposals', false)
     .option('--accept <which>', '`all`, or a file that contains the --json output without the rejected proposals')
     .addHelpText('after', '\nThe exit code is 1 if the judgments, queries or result ids have problems.')
     .action(async ({ pipeline: name, set, fix, accept, json, config }) => {
@@ -257,7 +257,7 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed, or because a proposal has no replacement left (first: query ${first.queryId}, document ${first.from}). Run the check again and edit the new output.`,
+    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied (first: query ${first.queryId}, document ${first.from}). Either the set or the store has changed, or a proposal lists no replacement. Run the check again and edit the new output.`,
   );
 }
 

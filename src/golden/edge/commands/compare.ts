@@ -98,7 +98,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   return `Queries with the largest drops in ${formatMetricKey(metric.key)} (showing ${worst.length} of ${metric.losses}):\n${table}`;
 }
 
-/** Formats the smallest detectable difference. If no query changed, this difference is unknown. */
+/** Formats the smallest detectable difference, which is unknown if no query changed. */
 function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
   if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
   return decimal(smallestDetectableDifference);

@@ -16,13 +16,13 @@ import {
 } from './trec-options.ts';
 import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
-/** Number of rows per write: a compromise between one huge string and one write per row. */
+/** Number of rows per write: one string for all rows would be huge, and one write per row would be slow. */
 const ROWS_PER_CHUNK = 1000;
 
 /**
  * Yields the report as one JSON document, in pieces. Does not build an object with query ids as keys, because an object
- * would reorder ids that look like numbers, and lose the id `__proto__`. A bound that cannot be computed, such as a
- * bound of the DCG of one query, is null.
+ * would reorder ids that look like numbers and would lose the id `__proto__`. A CI bound that cannot be computed, as
+ * for the DCG of a single query, is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;

@@ -184,7 +184,7 @@ export async function promoteToFile(
       suggested,
       /** Number of judgments without a suggested grade. */
       open: judgments.length - suggested,
-      /** Number of queries for which the retriever failed. */
+      /** Number of queries that the retriever failed to answer. */
       failed: promoted.filter(({ gap }) => gap !== null).length,
     };
   });
@@ -251,7 +251,7 @@ function promoteCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--since <when>', 'a date such as 2026-11-01, or a number of days such as 14d', parseSince)
-    .requiredOption('--set <name>', 'golden set to which the queries will be added', parseSetName)
+    .requiredOption('--set <name>', 'golden set that will contain the queries', parseSetName)
     .requiredOption('--out <file>', 'review file to write')
     .option('--queries <n>', 'maximum number of queries', parseCount, 50)
     .option('--force', 'overwrite the file if it exists', false)

@@ -55,7 +55,7 @@ export function runCommand(signal: AbortSignal): CommandUnknownOpts {
       else {
         const queued = await withCommandStore(settings, (store) => queueGoldenRun(settings, store, pipeline, set));
         if (json === true) printJson({ run_id: queued.id, status: queued.status });
-        else printLine(`Run ${queued.id} is enqueued. \`recalld runs show ${queued.id}\` shows it.`);
+        else printLine(`Run ${queued.id} is enqueued. Follow it with \`recalld runs show ${queued.id}\`.`);
       }
     });
 }
@@ -167,7 +167,7 @@ async function queueGoldenRun(
   return run;
 }
 
-/** Number of characters after which texts from services are truncated. */
+/** Maximum number of characters shown of a request or response; longer texts are truncated. */
 const MAX_TEXT = 2000;
 
 function debugQuery(settings: CommandSettings, name: string, set: string, id: string) {
@@ -188,7 +188,7 @@ function debugQuery(settings: CommandSettings, name: string, set: string, id: st
         () => askUnlimited(pipeline, query, k, settings.signal),
       );
       return {
-        /** Requests and responses of services, in the order in which the responses arrived; secrets are removed. */
+        /** Requests to services and their responses, without secrets, in the order of the responses. */
         exchanges,
         ...scoreAnswer(query, answer, run),
       };

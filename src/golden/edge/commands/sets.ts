@@ -84,7 +84,9 @@ const stepsColumn: Column<GoldenQuery> = ['steps', ({ steps = [] }) => steps.joi
 
 export function parseSetName(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
-  throw new InvalidArgumentError('A name must have 1 to 100 letters, digits, dots, dashes and underscores.');
+  throw new InvalidArgumentError(
+    'A name must be 1 to 100 letters, digits, dots, dashes or underscores, and start with a letter or digit.',
+  );
 }
 
 type ImportOptions = ReturnType<ReturnType<typeof importOptions>['opts']>;
@@ -160,8 +162,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds a hint to the report. If no pipeline runs the set, the hint is a warning. Otherwise, the hint
- * is in `power`: for each pipeline that runs the set, it states the drops that each check can detect.
+ * Imports a set. If no pipeline runs the set, adds a warning to the report. Otherwise, `power` states the drops that
+ * each check can detect, for each pipeline that runs the set.
  *
  * @throws the errors of withCommandStore, and RecalldError for files that cannot be read
  */
@@ -173,7 +175,7 @@ export async function importNamedSet(
   const { format } = options;
   const { config, signal } = settings;
   const uses = usesOf(config, options.set);
-  // Reads the file before the store is opened, so that the command fails fast if the file is unreadable.
+  // Reads the file before it opens the store, so that an unreadable file is reported immediately.
   const file = format === 'review' ? null : await readGoldenSet(path, readOptions(format, options), signal);
   return withCommandStore(settings, async ({ db }) => {
     const report =

@@ -1,4 +1,4 @@
-/** Warns in `recalld config check` if the interval of a golden schedule is shorter than the duration of recent runs. */
+/** Warns in `recalld config check` about golden schedules whose interval is shorter than recent runs take. */
 import { type CommandSettings, readIfThere, withCommandStore } from '../../../app/commands/command-store.ts';
 import { duration, plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
@@ -8,7 +8,7 @@ import { overrunSeconds } from '../../rules/schedule.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 
-/** Number of runs over which the median duration is computed. */
+/** Number of runs in the median duration. */
 const COUNTED = 5;
 /** Number of runs to read; more than COUNTED, because cancelled runs do not count. */
 const RECENT = 10;

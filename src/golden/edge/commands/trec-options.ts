@@ -1,4 +1,4 @@
-/** Options that `eval` and `compare` share: the judgments, the metrics, and how rankings are read. */
+/** Options that `eval` and `compare` share: judgments, metrics, and the treatment of rankings. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { Option } from '@commander-js/extra-typings';

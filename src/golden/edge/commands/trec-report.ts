@@ -17,8 +17,8 @@ export function mismatchJson({ mismatch }: TrecScores) {
 }
 
 /**
- * The scores count as reversed if the number of pairs in reverse rank order is at least this many times the number of
- * pairs in rank order. Each pair consists of two results that are adjacent in score order.
+ * Minimum number of pairs in reverse rank order, for each pair in rank order, at which the scores count as reversed. A
+ * pair consists of two results that are adjacent in score order.
  */
 const REVERSED = 9;
 

@@ -63,7 +63,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     ),
     /** Explanations of missed documents, determined while the page is built; null unless requested. */
     explained,
-    /** The incident to which the run belongs (see `diagnosisOf`); null if there is none. */
+    /** The incident that includes the run (see `diagnosisOf`); null if there is none. */
     incident,
   };
 }
@@ -71,9 +71,10 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
 const WORDS_LIMIT_MS = 2000;
 
 /**
- * Returns the first words of all judged documents, and of all documents in the results of either run. If the retriever
- * was queried to explain misses, uses the texts in its response. The words of all other documents come from the texts
- * that recalld stores and, only if misses were explained, from the vector store, which was queried anyway.
+ * Returns the first words of all judged documents, and of all documents in the results of either run. Prefers the texts
+ * in the response of the retriever, if it was queried to explain misses. The words of all other documents come from the
+ * texts that recalld stores. Reads the vector store only if misses were explained, because the explanation queries the
+ * store anyway.
  */
 async function wordsOf(
   { db, pipelines }: Context,

@@ -30,7 +30,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
     pipeline,
     section: 'golden',
     hasRange: false,
-    aside: link('Its runs', pipelinePath(pipeline, 'golden'), { set: goldenSet }),
+    aside: link('Runs of this set', pipelinePath(pipeline, 'golden'), { set: goldenSet }),
     content: [
       section(
         'stale',
@@ -81,7 +81,7 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
         ? empty('Every judged document is in the store.')
         : empty(
             `The store contains no text similar to the known texts of the ${plural(lost, 'missing document')}.`,
-            'Judge the queries with these documents again, or remove these queries from the set.',
+            'Judge the affected queries again, or remove them from the set.',
           ),
       more,
     ];

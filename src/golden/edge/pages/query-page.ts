@@ -60,7 +60,7 @@ export function queryPage(data: QueryPageData): PageContent {
         scoresTable(data),
         facts(
           query.noAnswer === true
-            ? fact('Answer', 'none', 'no results are correct')
+            ? fact('Answer', 'none', 'an empty result is correct')
             : fact('Judged documents', query.judgments.length),
           ...Object.entries(query.tags).map(([name, tag]) => fact(name, verbatim(tag))),
         ),
@@ -207,7 +207,7 @@ function documents(
     rankedTable(caption, ranked, data, move && ['Move', move]),
     lead(
       answer.latencyMs !== null && ['Answered in ', value(answer.latencyMs, 'ms')],
-      answer.attempts > 1 && `, at attempt ${answer.attempts}`,
+      answer.attempts > 1 && `, on attempt ${answer.attempts}`,
     ),
   ];
 }

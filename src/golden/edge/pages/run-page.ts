@@ -35,8 +35,8 @@ import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresS
 import { stagesSection } from './stages.ts';
 
 /**
- * Maximum number of queries whose misses are explained. For each of these queries, recalld sends about five requests to
- * the retriever and the store.
+ * Maximum number of queries whose misses are explained; each explanation sends about five requests to the retriever and
+ * the store.
  */
 export const QUERIES_EXPLAINED = 20;
 
@@ -53,7 +53,7 @@ export async function readRunPage(context: Context, runId: string, range: TimeRa
   const run = await findRun(runs, runId);
   const { pipeline, goldenSet } = run;
   const earlier = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: RUNS_BEFORE });
-  // The trend includes the time before the run, so that a drop is visible.
+  // The trend starts before the run, so that a drop is visible.
   const earliest = earlier.at(-1)?.startedAt ?? run.startedAt;
   const from = earliest < range.from ? earliest : range.from;
   const [last] = earlier;

@@ -91,7 +91,7 @@ export function forbiddenSection({ forbidden, run_id: run }: RunSummaryJson): Co
     'forbidden',
     'Forbidden documents',
     {
-      lead: 'The golden set forbids these documents, but the retriever returned them; a second request confirmed this.',
+      lead: 'The golden set forbids these documents, but the retriever returned them twice: in the run, and in response to a second request.',
     },
     table('Forbidden documents that were returned', forbidden.slice(0, MAX_FORBIDDEN), [
       ['Document', ({ document }) => code(document)],
@@ -110,7 +110,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
     'no-answer',
     'Queries without an answer',
     {
-      lead: `Of ${plural(n, 'unanswerable query', 'unanswerable queries')}, ${count(answered)} returned documents and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty result would be correct.`,
+      lead: `The retriever returned documents for ${count(answered)} of ${plural(n, 'unanswerable query', 'unanswerable queries')} and failed for ${count(failed)}: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty result would be correct.`,
     },
     worst.length > 0 &&
       table('Unanswerable queries that returned documents', worst, [
@@ -153,7 +153,7 @@ function scores(summary: RunSummaryJson, previous: readonly SegmentScore[] | nul
   return [
     scoreTable(`Scores at ${largest}`, atLargest, against, previous),
     against === null
-      ? lead('No baseline to compare with. Pin a good run to see what changes after this run.')
+      ? lead('No baseline to compare with. Pin a good run to compare later runs with it.')
       : comparedWith(summary.baseline === null ? BEFORE_CHANGE : 'the pinned baseline', against),
     summary.baseline !== null &&
       summary.deployment !== null &&

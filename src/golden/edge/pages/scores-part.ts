@@ -100,7 +100,7 @@ export function goldenHealthPart({ sets }: WeeklyReport): Section {
     'golden-health',
     'Health of the golden sets',
     {
-      lead: 'Missing documents: judged documents that are not in the store under their ids. The judgments of superseded documents, whose text has another id, and of documents that the manifest lists as deleted are stale; lost documents have no replacement. Judged: share of the retrieved documents that have a judgment. Represents: share of live queries that have a similar golden query.',
+      lead: 'Missing documents: judged documents that are not in the store under their ids. A judgment is stale if its document is superseded (the text has another id) or listed as deleted in the manifest; a lost document has no replacement. Judged: share of the retrieved documents that have a judgment. Represents: share of live queries that have a similar golden query.',
     },
     sets.length === 0
       ? empty('This pipeline has no golden set.')

@@ -17,7 +17,7 @@ export function stagesSection({ stages }: RunSummaryJson): Content {
     'stages',
     'Loss by stage',
     {
-      lead: `Mean share of the relevant documents that each stage keeps or loses, over ${plural(n, 'query', 'queries')}, with 95 % confidence intervals. For the final results, only the top ${k} documents count; for earlier stages, all documents that the stage passes on. ${count(failed)} of these queries failed, so all of their documents count as lost.${rest}`,
+      lead: `Mean share of the relevant documents that each stage keeps or loses, over ${plural(n, 'query', 'queries')}, with 95 % confidence intervals. In the final results, only the top ${k} documents count; in earlier stages, all documents that the stage passes on count. ${count(failed)} of these queries failed, so all of their documents count as lost.${rest}`,
     },
     lossBar(stages),
     table('Stages of the retriever', steps, [

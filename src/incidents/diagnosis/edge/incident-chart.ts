@@ -1,6 +1,6 @@
 /**
- * The chart of an incident, which shows the measure of its worst alert. The chart starts some time before the incident
- * opened, and ends some time after the incident closed, or now if the incident is open.
+ * The chart of an incident, which shows the measure of its worst alert. The chart also shows some time before the
+ * incident opened and some time after it closed. For an open incident, the chart ends now.
  */
 import type { Context } from '../../../core/context.ts';
 import { formatValue, type Unit } from '../../../core/format.ts';
@@ -17,7 +17,7 @@ import { type AlertTimeline, type Incident, type Measured, worstAlert } from '..
 
 /** Minimum time that is shown before the incident opened. */
 const BEFORE_MS = 6 * HOUR_MS;
-/** For a measure of a golden set: minimum number of scheduled runs that are shown before the incident opened. */
+/** Minimum number of scheduled runs that are shown before the incident opened, for a measure of a golden set. */
 const BEFORE_RUNS = 16;
 const MAX_DEPLOYMENTS = 20;
 
@@ -61,8 +61,8 @@ export function inOrder(marks: readonly TrendMark[]): TrendMark[] {
 }
 
 /**
- * Returns the time at which the chart of a closed incident ends. After the end of the incident, the chart continues for
- * a quarter of the incident's duration, but at least half an hour. The chart never extends beyond the current time.
+ * Returns the time at which the chart of a closed incident ends. The chart continues after the incident for a quarter
+ * of the incident's duration, and for at least half an hour, but never beyond the current time.
  */
 function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
   const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;
@@ -105,9 +105,8 @@ function limitsOf(unit: Unit): readonly [number | null, number | null] {
 }
 
 /**
- * Returns the horizontal lines of the chart. The threshold of a regression check is a difference from the baseline. The
- * threshold of a density drift check applies to a test statistic, so a chart of density shows the level of the baseline
- * instead.
+ * Returns the horizontal lines of the chart. A regression check has its threshold relative to the baseline. A density
+ * drift check has a threshold for its test statistic, so a chart of density shows the level of the baseline instead.
  */
 function levelsOf(
   { worst, measured, rule, severity: severityOfAlert }: AlertTimeline,

@@ -65,7 +65,10 @@ const SAME_TEXT = 0.8;
 export const isSameText = (one: string, other: string): boolean =>
   jaccard(new Set(wordsOf(one)), new Set(wordsOf(other))) >= SAME_TEXT;
 
-/** Minimum similarity of two versions of a document; apart from the version, their ids must be equal. */
+/**
+ * Minimum text similarity of two documents that count as versions of each other. Their ids must be equal apart from the
+ * version.
+ */
 const OF_A_VERSION = 0.5;
 
 /** Returns the first matching explanation; null if the other documents simply have higher scores. */
@@ -129,7 +132,7 @@ function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
   const others = above.flatMap((one) => (one.text === null ? [] : (languageOf(one.text) ?? [])));
   const counts = countEach(others.filter((language) => language !== own));
   const [[language, count] = ['', 0]] = [...counts].toSorted((a, b) => b[1] - a[1]);
-  // A few higher-ranked documents in another language do not explain the rank; their language may even be
+  // A few higher-ranked documents in another language do not explain the rank, and their language may have been
   // misclassified.
   if (above.length - count >= k || 2 * count < above.length) return null;
   return {

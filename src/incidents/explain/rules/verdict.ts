@@ -31,7 +31,7 @@ export interface SeenQuestion {
   readonly asked: Ranking;
   /** Retriever results for a request of many more documents. */
   readonly deeper: Ranking;
-  /** Results of all stages but the last, in the order of the stages, for a request for k documents. */
+  /** Results of every stage except the last, in the order of the stages, for a request of k documents. */
   readonly stages: readonly {
     readonly name: string;
     /** True for one of several parallel stages that are merged later. */
@@ -91,7 +91,7 @@ export interface Explanation {
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/** Minimum share of results that the retriever and the store have in common if both use the same data. */
+/** Minimum share of common results. Below it, the retriever and the store probably use different data. */
 const SHARED = 0.5;
 
 interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
@@ -140,7 +140,7 @@ function lostBetweenStages(
   finalRank: number | null,
   { stages: seen, k }: SeenQuestion,
 ): Finding | null {
-  // A stage that reports no results is not evidence.
+  // Ignores stages that report no results, because they are no evidence.
   const named = stages
     .map((stage, index) => ({ ...stage, isSide: seen[index]?.isSide === true, n: seen[index]?.documents.length ?? 0 }))
     .filter(({ n }) => n > 0);
@@ -185,7 +185,10 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
   return placed(deeper.documents, document, question, `When asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
-/** Explains a rank below k by the documents above it or, if they are unremarkable, by the document's own score. */
+/**
+ * Explains a rank below k by the higher-ranked documents or, if nothing is unusual about them, by the document's own
+ * score.
+ */
 function placed(
   ranking: readonly RankedDocument[],
   document: SeenDocument,
@@ -273,8 +276,8 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 
 /**
  * Returns true if the vector of the document may be missing or wrong. The store does not return such a document, and
- * the retriever returns it only near the end of a short result list, or not at all. An index that scans only a few of
- * its lists may return a document whose vector is wrong.
+ * the retriever returns it only near the end of a short result list, or not at all. The retriever may return it because
+ * an index that scans only a few of its lists can return documents with a wrong vector.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
@@ -290,7 +293,7 @@ const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): 
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/** Explains a document that not even a search for its own text finds; its rank in any results is due to chance. */
+/** Explains a document that a search for its own text does not find. Its rank in any results is due to chance. */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;

@@ -13,7 +13,7 @@ export function addIncidentCharts(app: FastifyInstance, { db, hooks, hashKey }: 
   app.get('/charts/:name', async (request, reply) => {
     const { name } = request.params as { readonly name: string };
     const [, id] = /^(\d{1,18})-[0-9a-f]{64}\.png$/.exec(name) ?? [];
-    // The key is verified before the database is queried, so that a guessed key causes no query.
+    // Verifies the key before it queries the database, so that a guessed key causes no query.
     const isKnown =
       id !== undefined && timingSafeEqual(Buffer.from(`/charts/${name}`), Buffer.from(chartPath(id, hashKey)));
     const incident = isKnown ? await db.incidents.find(id) : null;

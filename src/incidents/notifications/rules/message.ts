@@ -26,8 +26,8 @@ export interface Notified {
 }
 
 /**
- * For this long after an incident closes, recalld reports the incident even if no earlier message reported it. For
- * example, an incident may open and close between two runs of the job.
+ * How long recalld still reports a closed incident that no message has reported yet. For example, an incident may open
+ * and close between two runs of the job.
  */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
@@ -41,10 +41,10 @@ const CAUSE_WAIT_MS = 15_000;
 
 /**
  * Returns the notification that is due, or null if none is. The first message waits a short time for the cause. A
- * follow-up reports a cause that has become known or has changed. The last message reports that all alerts are
- * resolved. For a closed incident, only the last message is due, because other messages would no longer be correct. No
- * further message is due once recalld has stopped retrying the first message. A silence suppresses all messages except
- * the last message of a reported incident. If an unreported incident closes during a silence, no message is sent.
+ * follow-up reports that the cause became known or changed. The last message reports that all alerts are resolved. For
+ * a closed incident, only the last message is due, because other messages would no longer be correct. No further
+ * message is due once recalld has stopped retrying the first message. A silence suppresses all messages except the last
+ * message of a reported incident. If an unreported incident closes during a silence, no message is sent.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -76,8 +76,8 @@ export function dueMessage(
 }
 
 /**
- * Returns true if a new cause justifies a message. If each message to the receiver alerts people, only a known cause of
- * at least medium confidence justifies a message.
+ * Returns true if a new cause justifies a message. If every message to the receiver alerts people, only a known cause
+ * with at least medium confidence justifies one.
  */
 function isFollowUp({ cause, confidence }: NotifiableIncident, last: Cause | null, takesUpdates: boolean): boolean {
   if (cause === last || (last === null && cause === 'unknown')) return false;
@@ -95,7 +95,7 @@ export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | nu
 
 /**
  * @param consoleUrl URL of recalld for browsers; null if it is not configured
- * @param secret HMAC key from which the keys in chart links are derived
+ * @param secret HMAC key for the keys in chart links
  * @param chartPng the chart to attach; null if there is none
  */
 export function messageOf(
@@ -132,7 +132,8 @@ export function messageOf(
 }
 
 /**
- * Path of an incident's chart, with a key that cannot be guessed. The key authorizes receivers, which have no session.
+ * Returns the path of an incident's chart. The path contains a key that cannot be guessed, because receivers have no
+ * session.
  */
 export function chartPath(id: string, secret: string): string {
   const key = createHmac('sha256', secret).update(`chart of incident ${id}`).digest('hex');
@@ -148,8 +149,8 @@ function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: Aler
 const LEFT_CONFIG = 'the alerts were removed from the config before they were resolved';
 
 /**
- * Describes the firing period, the worst state and the recovery of an alert. The worst state is described by a headline
- * without a verb, so that the description remains true after the alert resolves.
+ * Describes the firing period, the worst state and the recovery of an alert. A headline without a verb describes the
+ * worst state, so that the description remains true after the alert resolves.
  *
  * @param isInSummary true if the summary already reports the recovery
  */

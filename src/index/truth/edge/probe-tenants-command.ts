@@ -26,7 +26,7 @@ export interface ProbeTenantsOptions {
 
 /**
  * Adds the queries to a golden set and replaces earlier queries with the same id. Each query is the beginning of the
- * text of a random document from the other segment, because a retriever with a broken filter returns this document.
+ * text of a random document from a forbidden segment, because a retriever with a broken filter returns this document.
  *
  * @throws RecalldError config_invalid for segments that the manifest does not contain or that do not have the form
  * `key=value`; store_unreachable; golden_set_empty if no document has a text; golden_origin_differs for a manually

@@ -66,7 +66,7 @@ export function describeNew({ known, neverArrived }: Pick<WrongShare, 'known' | 
   return `${Math.min(known, Math.round(neverArrived))} of the ${known} documents that are missing from the store are new and have never been found in it.`;
 }
 
-/** Time that the changes of the last day took to reach the store. */
+/** How long the changes of the last day took to reach the store. */
 export interface ArrivalLag {
   /** 95th percentile of the time until a change reaches the store. */
   readonly seconds: number;
@@ -108,9 +108,9 @@ const MIN_WORDS = 20;
 const MIN_RESEMBLANCE = 0.7;
 
 /**
- * Returns true if a document has chunks of several versions. This is the case if it has more chunks than the manifest
- * states, or if the store returns more than one version. If the store returns no version, compares the texts, because
- * two chunks of the same version are never nearly identical.
+ * Returns true if a document has chunks of several versions: if it has more chunks than the manifest states, or if the
+ * store returns more than one version. If the store returns no versions, compares the texts, because two chunks of the
+ * same version are never nearly identical.
  *
  * @param expected number of chunks of the document
  * @returns null if the number, the versions and the texts of the chunks are all unknown
@@ -149,13 +149,14 @@ export function hasVersion(chunks: readonly Chunk[], version: string): boolean {
   return chunks.some(({ version: stored }) => {
     if (stored === null) return false;
     if (stored === version) return true;
-    // A version that consists only of digits is a number, not a year.
+    // A version that consists only of digits is not a year.
     return !/^\d+$/.test(stored) && Math.abs(Date.parse(stored) - time) < 1000;
   });
 }
 
 /**
- * Tolerated cosine distance of a stored vector, as a multiple of the distance between two new embeddings of its text.
+ * Maximum cosine distance between a stored vector and a new embedding, as a multiple of the distance between two new
+ * embeddings of the text.
  */
 const TIMES_NOISE = 4;
 
@@ -188,7 +189,7 @@ export function queryTextOf(contents: readonly (string | null)[]): string | null
  * Returns null if there is no such prefix.
  *
  * @param first smallest id, by bytes
- * @param last largest id: a common prefix of both is a prefix of all ids
+ * @param last largest id, by bytes; a common prefix of the smallest and the largest id is a prefix of all ids
  */
 export function sharedPrefix(first: string, last: string): string | null {
   let length = 0;

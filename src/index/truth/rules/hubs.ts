@@ -47,7 +47,7 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
   const mean = results / documents / queries;
   return top
     .map((one) => {
-      // The confidence intervals are simultaneous: they cover all documents together.
+      // The confidence intervals are simultaneous: their confidence level holds for all documents together.
       const share = one.queries / queries;
       return { ...one, share, ...wilsonInterval(share, queries, 1 - ERROR / documents) };
     })

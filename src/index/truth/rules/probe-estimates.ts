@@ -16,8 +16,8 @@ export const SECOND_STAGE = 5;
 
 /**
  * Samples in two stages: if the first sample contains a problem, takes a new sample that is five times as large, and
- * uses only the new sample. An alert therefore need not wait for several rounds, and rounds without problems remain
- * cheap. The second sample is independent of the first, so the confidence interval of the second sample is valid.
+ * uses only the new sample. An alert therefore does not need several rounds, and rounds without problems remain cheap.
+ * The second sample is independent of the first, so the confidence interval of the second sample is valid.
  *
  * @param check checks a new random sample of the given size
  */
@@ -45,14 +45,14 @@ export interface RoundTally extends Tally {
   readonly round: Date;
 }
 
-/** Maximum probability, per call, of detecting a change when all rounds have the same share. */
+/** Maximum probability, per call, of reporting a change although all rounds have the same share. */
 const SPLIT_ALPHA = 0.01;
 
 /**
- * Returns the rounds since the share last changed, so that a fixed fault no longer affects a pooled share. Splits the
- * rounds into earlier and later rounds at the point that maximizes the likelihood ratio of two separate shares to one
- * common share. If Fisher's exact test (two-sided, doubled, Bonferroni-adjusted for the number of possible splits)
- * rejects a common share, drops the earlier rounds and repeats the search in the later ones.
+ * Returns the rounds since the share last changed, so that a fault no longer affects a pooled share after it has been
+ * fixed. Splits the rounds into earlier and later rounds at the point that maximizes the likelihood ratio of two
+ * separate shares to one common share. If Fisher's exact test (two-sided, doubled, Bonferroni-adjusted for the number
+ * of possible splits) rejects a common share, drops the earlier rounds and repeats the search in the later ones.
  *
  * @param rounds oldest first
  */
@@ -116,7 +116,8 @@ export interface Arrival {
   readonly weight: number;
   readonly hasArrived: boolean;
   /**
-   * Seconds from the change to the last check that did not find the change in the store; 0 if the first check found it.
+   * Seconds from the change to the last check that did not find the change in the store; 0 if the first check found the
+   * change.
    */
   readonly after: number;
   /** Seconds from the change to the check that found it; equal to `after` for a change that has not arrived. */

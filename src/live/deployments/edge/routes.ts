@@ -35,7 +35,7 @@ export const deploymentSchema = z.object({
   occurred_at: z.iso.datetime(),
   changes: z
     .array(z.object({ trait: z.string(), before: z.string().nullable(), after: z.string().nullable() }))
-    .describe('Traits whose change recalld detected; empty for an annotated deployment.'),
+    .describe('Changed traits that recalld detected; empty for an annotated deployment.'),
 });
 
 export const deploymentListQuery = z.strictObject({

@@ -137,7 +137,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     if (problems.length > 0) await ingest.recordUnreadable(problems);
     meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
     const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
-    // If an API key is limited to one pipeline, all spans that are sent with it are assumed to belong to that pipeline.
+    // If the API key is limited to certain pipelines, retriever spans that belong to none of them count as rejected.
     const others = only === null ? 0 : found.spansWithoutPipeline;
     const { rejected, message } = outcomeOf(found, refused);
     return {
@@ -217,7 +217,8 @@ async function ingestAll(
   const refused: Rejection[] = [];
   for (const { queries, fragments, feedback } of batches) {
     if (queries.length > 0) refused.push(...(await ingest.ingestQueries(queries)).rejected);
-    // Results without a pipeline would be added to the queries of every pipeline in their trace.
+    // Drops other fragments without a pipeline, because they could change queries of pipelines that the sender may not
+    // use.
     const own =
       only === null
         ? fragments

@@ -127,7 +127,7 @@ function totalOf(outcomes: TrafficBucket['outcomes']): number {
   return Object.values(outcomes).reduce((sum, queries) => sum + queries, 0);
 }
 
-/** Deployments are listed only in the chart of live queries. */
+/** Charts a share. Only the chart of live queries also lists the deployments. */
 function shareChart({ series, deployments, checks }: TrafficPageData, measure: string): TrendChart {
   return measureChart(measure, series.get(measure) ?? [], {
     marks: deployments.map(deploymentMark),

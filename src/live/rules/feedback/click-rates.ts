@@ -172,8 +172,8 @@ export type ClickRateOutcome = ReturnType<typeof rateOver>;
 
 const CONFIDENCE = 0.95;
 /**
- * Maximum ratio of the effective sample size to the effective number of sessions. A higher ratio is no evidence of a
- * precise rate, because the small spread between sessions then results from rounding or chance.
+ * Maximum ratio of the effective sample size to the effective number of sessions. A higher ratio does not show that the
+ * rate is precise: the spread between sessions is then small only because of rounding or chance.
  */
 const MAX_GAIN = 1e6;
 

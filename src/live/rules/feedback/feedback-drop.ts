@@ -1,8 +1,8 @@
 /**
  * Detects a drop in the share of positive opinions within one window. Uses the e-detector that also monitors density.
- * The detector stores no state between windows, so retries, restarts and replicas get the same result. An e-value over
- * the buckets of one window never exceeds the e-value over the whole past, so the budget for false alerts is not
- * exceeded.
+ * The detector stores no state between windows, so retries, restarts and replicas get the same result. The e-value over
+ * the buckets of one window never exceeds the e-value over the whole past, so the number of false alerts stays within
+ * the budget.
  */
 
 import { groupBy } from '../../../core/group-by.ts';
@@ -49,7 +49,7 @@ const MEDIAN_CHI_SQUARE = 0.4549;
 
 /**
  * Computes the baseline from buckets. `phi` is the median squared deviation from the median share, divided by the value
- * that chance explains, but at least 1. Medians are used so that a few bad hours do not inflate `phi`.
+ * expected from chance alone, but at least 1. Medians are used so that a few bad hours do not inflate `phi`.
  */
 export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
   const { positive, negative } = sumOf(buckets);
@@ -60,8 +60,8 @@ export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
     return tooFew('opinions', n, MIN_BASELINE_OPINIONS);
   const spanMs = Math.max(1, (last.startMs - first.startMs) / SPANS);
   const spans = groupBy(buckets, ({ startMs }) => Math.floor((startMs - first.startMs) / spanMs));
-  // `phi` is the overdispersion (>= 1), which is the variance of the share over time divided by the variance that
-  // chance explains.
+  // `phi` is the overdispersion (>= 1), which is the variance of the share over time divided by the variance expected
+  // from chance alone.
   return { positive, negative, phi: overdispersionOf([...spans.values()].map(sumOf)) };
 }
 

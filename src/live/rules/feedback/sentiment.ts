@@ -166,8 +166,8 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 }
 
 /**
- * Within this time, identical feedback without an id or a time counts as a retry; later, it means that the user has
- * returned to an earlier opinion. HTTP clients stop retrying before this time has passed.
+ * Within this time, identical feedback without an id or a time counts as a retry. After this time, identical feedback
+ * means that the user has returned to an earlier opinion. HTTP clients stop retrying before this time has passed.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 
@@ -195,8 +195,8 @@ export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 /**
  * Number of opinions in one window that have the same kind, sentiment and segments. A user has one opinion of each kind
  * per query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
- * query is treated as coming from one user. The latest feedback determines an opinion; if several items have the same
- * time of occurrence, the item received last decides; if they were also received at the same time, the item with the
+ * query is treated as coming from one user. The latest feedback determines an opinion. If several items have the same
+ * time of occurrence, the item received last decides. If they were also received at the same time, the item with the
  * greatest id decides. An opinion is within the cap if at least one of its feedback items is within the cap, so that
  * users can still change a counted opinion after reaching the cap.
  */

@@ -104,8 +104,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     /** Number of retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
     /**
-     * Number of spans that are not retrievers and produced neither a fragment nor feedback, which is normal for most
-     * spans.
+     * Number of spans that are not retrievers and produced neither a fragment nor feedback. Most spans are such spans.
      */
     ignoredSpans: index.spans.length - used.size,
     /** Number of retriever spans without a pipeline. */

@@ -223,7 +223,7 @@ export function extractLogFeedback(
  * An annotation refers to its own span, except on carrier spans, which are created after the annotated span has ended.
  * A carrier is an evaluator span, or a span that follows no known convention and has exactly one link. Annotations on a
  * carrier refer to the target of its only link, never to its parent. Annotations on sessions cannot be assigned to a
- * query, nor can annotations on an evaluator span that does not have exactly one link.
+ * query. The same applies to annotations on an evaluator span that does not have exactly one link.
  *
  * The live query is the annotated span, the retriever around it, or the only query of its trace in this export: users
  * usually rate the answer span, which contains the retriever. If a trace has several queries, a citation refers to the

@@ -41,9 +41,9 @@ type Documents = readonly TracedDocument[] | null;
  *    event `db.vector.content.query.response` (Spring AI);
  * 5. an empty list, if a result count is 0.
  *
- * A field that a document lacks is filled in from the document at the same rank in another source whose list has the
- * same length, because LangChain reports ids only in the output. If attributes or events were dropped, the longest list
- * is used instead of the first list.
+ * If a document lacks a field, the field is taken from the document at the same rank in another source whose list has
+ * the same length. LangChain, for example, reports ids only in the output. If attributes or events were dropped, the
+ * longest list is used instead of the first list.
  *
  * @returns null (not an empty list) if the span does not report its documents
  */
@@ -163,8 +163,8 @@ function readDocumentList(attributes: Attributes, prefix: string): Documents {
 
 /**
  * Reads events, one per result. If a Milvus span contains several queries, the queries are numbered, and only the first
- * query is read. A distance is not a score: its direction depends on the store's metric, which the span does not
- * report.
+ * query is read. A distance is not read as a score: whether a larger distance is better depends on the store's metric,
+ * which the span does not report.
  */
 function readResultEvents(span: OtlpSpan): Documents {
   const found = span.events.filter(({ name, attributes }) => {

@@ -1,4 +1,4 @@
-/** Finds the spans that are tool calls, and the searches among them that no instrumentation traces. */
+/** Finds the spans that are tool calls, and the tool calls that are searches without a retriever span. */
 import { type OtlpSpan, readString } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
 import { summarize, type UnreadableRetriever } from './unreadable-retriever.ts';

@@ -82,10 +82,10 @@ export interface Completable
  *   retriever span, or if it has no documents and the trace has one query, the query gets the reranker stage and no
  *   other stage. Stages that the service reported are not replaced.
  * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
- * - **Episode**: if nothing but the trace identifies the episode of a query, a span that was running when the query
- *   started becomes the episode. The shortest agent span is preferred, then the shortest workflow span, then the
- *   longest chain span. If two spans of the same kind arrive in separate exports, the first to arrive becomes the
- *   episode, because an inner agent ends before an outer one.
+ * - **Episode**: if a query has no episode other than its trace, a span that was running when the query started becomes
+ *   the episode. The shortest agent span is preferred, then the shortest workflow span, then the longest chain span. If
+ *   two spans of the same kind arrive in separate exports, the first to arrive becomes the episode, because an inner
+ *   agent ends before an outer one.
  *
  * Returns the queries in the given order. Works across exports: pass the stored queries of a trace with all its
  * fragments, ordered by the end times of their spans. Idempotent.

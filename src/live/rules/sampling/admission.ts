@@ -8,7 +8,7 @@
  * - The level also rises by one if the oldest query waits too long and the queue does not shrink, because the workers
  *   then process less than the capacity allows.
  * - The level drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the
- *   capacity. After each drop of the level, a new period starts.
+ *   capacity and no query waited for long. After each drop of the level, a new period starts.
  *
  * Levels depend only on the number and age of queries, never on the random numbers that select queries.
  */
@@ -22,8 +22,8 @@ export interface Admission {
   /** True if the oldest query had waited too long. */
   readonly isOverdue: boolean;
   /**
-   * Time since which a lower level would have sufficed, in milliseconds since the epoch; null if no lower level
-   * suffices.
+   * Start of the period in which a lower level would have sufficed, in milliseconds since the epoch; null if no lower
+   * level suffices.
    */
   readonly calmSinceMs: number | null;
 }

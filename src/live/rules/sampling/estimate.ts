@@ -21,9 +21,9 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
  *
  *     sum over k, l of  y_k y_l (1 - max(p_k, p_l)) / (p_k p_l)
  *
- * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. The estimate of the variance is unbiased and
- * never negative. The bounds are conservative if members were also sampled upstream by independent draws and values
- * within a session are similar, because the true variance is then smaller.
+ * For equal probabilities, this is the classical (1 - p) / p^2 (sum of y)^2. The estimate of the variance is unbiased
+ * and never negative. The bounds are conservative if the service also sampled the members by independent draws and if
+ * values within a session are similar, because the true variance is then smaller.
  *
  * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946). The
  * degrees of freedom are low if a few heavy clusters dominate the variance.

@@ -13,8 +13,8 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 /** Maximum time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
 /**
- * For this long after a user has signed in at the provider, recalld redirects the browser to the provider instead of
- * showing the sign-in page.
+ * How long after a sign-in at the provider recalld redirects the browser to the provider instead of showing the sign-in
+ * page.
  */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
@@ -83,8 +83,7 @@ export function addProviderSignIn(
   const reject = (request: FastifyRequest, reply: FastifyReply, next: string, error: unknown): FastifyReply => {
     if (!(error instanceof RecalldError)) throw error;
     logger.warn('a sign-in at the provider failed', { reason: error.message, address: addressOf(request) });
-    // If recalld did not forget the provider, it would send the browser there again, and the user would not see the
-    // reason.
+    // Otherwise, recalld would send the browser to the provider again, and the user would not see the reason.
     forgetProvider(request, reply);
     return sendSignIn(request, reply, next, error);
   };

@@ -1,7 +1,7 @@
 /**
  * Console sessions. A session is a random cookie whose hash is stored in the database. Every form has a token that only
- * the holder of the cookie can obtain. If no key is needed, or a proxy signs users in, the cookie serves only to bind
- * forms to the browser.
+ * the holder of the cookie can obtain. If no key is needed, or if a proxy signs users in, the cookie only binds forms
+ * to the browser.
  */
 import { randomBytes } from 'node:crypto';
 import fastifyCookie from '@fastify/cookie';
@@ -16,7 +16,7 @@ import { assertHasRole, scopesOf, type User } from '../roles.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The cookie to which forms are bound; null until the visitor is identified. */
+    /** The cookie that forms are bound to; null until the visitor is identified. */
     session: { readonly token: string } | null;
     /** The sender of a console form. */
     visitor: Visitor | null;
@@ -33,7 +33,7 @@ export async function addSessions(
   { optional, checkKey, checkSession, sessions, provider, authProxy }: AuthenticationSettings,
 ) {
   await scope.register(fastifyCookie);
-  // The cookie is the secret from which form tokens are derived; it is never stored.
+  // Form tokens are derived from the cookie, which is never stored.
   await scope.register(csrfProtection, {
     sessionPlugin: '@fastify/session',
     sessionKey: 'token',
@@ -137,8 +137,8 @@ export function cookieName(request: FastifyRequest, name = 'session'): string {
 
 /**
  * Accepts `X-Forwarded-Proto: https` from every client. A forged header only marks the client's own cookie as Secure,
- * and browsers do not send such a cookie over plain HTTP. If recalld ignored the header of a proxy that is missing from
- * `server.trusted_proxies`, the cookies of all users behind that proxy would lack the `Secure` attribute.
+ * and browsers do not send such a cookie over plain HTTP. The cookies of users behind a proxy that is missing from
+ * `server.trusted_proxies` would otherwise lack the `Secure` attribute.
  */
 function isOverTls({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers['x-forwarded-proto'] === 'https';

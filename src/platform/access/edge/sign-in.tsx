@@ -120,7 +120,7 @@ export function addSignIn(
     scope.post('/sign-out', async (request, reply) => {
       const url = await sessions.signOut(request, reply);
       forgetProvider(request, reply);
-      // A form may not redirect to another site (form-action), but a page may.
+      // The content security policy (`form-action`) keeps a form from redirecting to another site, but not a page.
       if (url !== null) return sendHtml(reply, forwardPage('Signed out of recalld', url, version));
       secure(reply);
       return reply.redirect('/sign-in', 303);

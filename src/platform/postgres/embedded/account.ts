@@ -18,8 +18,8 @@ export function isRoot(): boolean {
 
 /**
  * Returns the account for the cluster in a folder. The account is null (the current user) unless this process runs as
- * root. If this process runs as root, the account is the owner of the existing cluster or, if there is no cluster, the
- * system user `postgres` or `nobody`. Never creates users.
+ * root. For root, the account is the owner of the existing cluster or, if there is no cluster, the system user
+ * `postgres` or `nobody`. Never creates users.
  * @throws RecalldError `embedded_database_failed` if neither user exists.
  */
 export async function databaseAccount(cluster: string): Promise<Account | null> {

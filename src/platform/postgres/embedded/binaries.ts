@@ -102,9 +102,9 @@ async function versionOf(packageFolder: string): Promise<string> {
 // libraries and data by the resolved path of its program.)
 
 /**
- * Returns the programs at a path from which the account can run them.
+ * Returns the programs at a path where the account can run them.
  * @param places candidate folders for a copy; the first that works is used.
- * @throws RecalldError `embedded_database_failed` if there is no folder from which the account can run the programs.
+ * @throws RecalldError `embedded_database_failed` if the account cannot run the programs in any of the folders.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,
@@ -166,13 +166,19 @@ async function provideCopy(source: string, target: string): Promise<boolean> {
   }
 }
 
-/** In a folder that other users may write to, only the sticky bit prevents them from replacing root's files. */
+/**
+ * Returns true if other users cannot replace root's files in a folder. If they may write to the folder, only the sticky
+ * bit prevents this.
+ */
 async function isSafePlace(folder: string): Promise<boolean> {
   const { uid, mode } = await lstat(folder);
   return uid === 0 && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0);
 }
 
-/** Cleanup programs remove old temporary files individually, so the copy is verified each time. */
+/**
+ * Returns true if the copy is complete and only root could have changed it. Checks every file each time, because
+ * cleanup programs remove old temporary files individually.
+ */
 async function isWholeCopy(source: string, target: string): Promise<boolean> {
   const [theirs, ours] = await Promise.all([lstat(target).catch(() => null), lstat(source)]);
   if (theirs === null || theirs.uid !== 0 || theirs.isDirectory() !== ours.isDirectory()) return false;

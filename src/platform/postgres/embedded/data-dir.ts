@@ -24,7 +24,7 @@ export type Owner = z.infer<typeof ownerSchema>;
 
 export type Ownership = ReturnType<typeof ownershipOf>;
 
-/** Purpose for which a process opens the folder: to run as a daemon, or to run a single command. */
+/** Why a process opens the folder: to run as a daemon, or to run a single command. */
 export type Purpose = Owner['purpose'];
 
 type Claim =

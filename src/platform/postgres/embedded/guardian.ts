@@ -9,8 +9,8 @@ import { endsWithin } from '../../threads/wait.ts';
 import type { Account } from './account.ts';
 
 // Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe and this
-// process holds the other. When this process ends for any reason, the operating system closes this process's end of the
-// pipe, and the shell asks the program to stop.
+// process holds the other. When this process ends for any reason, the operating system closes its end of the pipe, and
+// the shell then asks the program to stop.
 
 export type GuardedProcess = Awaited<ReturnType<typeof startGuarded>>;
 
@@ -128,7 +128,7 @@ export async function runGuarded(program: GuardedProgram, signal?: AbortSignal):
 }
 
 /**
- * Returns the path by which a program reaches its working directory. On Linux, this path is in /proc: it works with any
+ * Returns the path that a program can use for its working directory. On Linux, this path is in /proc: it works with any
  * characters in the folder's own path, and the program's user needs no permission to traverse the parent folders.
  */
 export function pathFromInside(folder: string): string {

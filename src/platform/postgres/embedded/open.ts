@@ -55,8 +55,8 @@ export interface EmbeddedPostgres {
   /** Resolves if the server that this process started exits without a call to `stop`; otherwise stays pending. */
   readonly died: Promise<RecalldError>;
   /**
-   * If a server that this process started has died, restarts it on the same port. Committed data is preserved. Rejects
-   * with RecalldError if the server does not start; `restart` may then be called again.
+   * Restarts a server that this process started and that has died, on the same port. Committed data is preserved.
+   * Rejects with RecalldError if the server does not start; `restart` may then be called again.
    */
   restart(): Promise<void>;
   /**

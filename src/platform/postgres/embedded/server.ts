@@ -35,7 +35,7 @@ interface ServerSetup extends ClusterSetup {
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
-// This limit is long, because crash recovery may take a long time, and an aborted recovery would have to start over.
+// This limit is long, because crash recovery may take minutes, and an aborted recovery starts over.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
 // A backend whose postmaster was killed may continue until the end of its current statement.
@@ -233,8 +233,8 @@ export async function runningPostmaster(cluster: string): Promise<number | null>
 }
 
 /**
- * Stops a cluster's server with a fast shutdown. If that takes too long, uses an immediate shutdown, after which the
- * next start recovers from the write-ahead log. Committed data is preserved either way.
+ * Stops a cluster's server with a fast shutdown. If that takes too long, uses an immediate shutdown; the next start
+ * then recovers from the write-ahead log. Committed data is preserved either way.
  * @returns the process id of a server that did not stop, or null.
  */
 export async function endPostmaster(
@@ -258,7 +258,7 @@ export async function endPostmaster(
   return runningPostmaster(cluster);
 }
 
-/** Checks the process, because its id may have been reused after the file was written. */
+/** Returns true if the process is the cluster's server. Its id may have been reused after the file was written. */
 async function servesCluster(pid: number, cluster: string): Promise<boolean> {
   if (process.platform === 'linux') {
     // The server's working directory is its cluster folder. A process that cannot be inspected belongs to another user.

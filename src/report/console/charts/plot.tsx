@@ -15,8 +15,8 @@ export interface Tick {
 const NARROW_LABEL = 6;
 const WIDE_LABEL = 10;
 /**
- * Labels within this distance (in thousandths of the width) of an end of the time axis are aligned with that end
- * instead of centered, because there is a link beside the axis.
+ * Distance from an end of the time axis, in thousandths of the width. Labels within this distance are aligned with that
+ * end instead of centered, because there is a link beside the axis.
  */
 const EDGE = 40;
 

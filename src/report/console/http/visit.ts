@@ -68,7 +68,7 @@ export function pageOf(query: Query): number {
 
 const MAX_BYTES = 256 * 1024;
 
-/** Makes the routes of this scope accept only submitted forms, and only from recalld's own pages. */
+/** Makes the routes of this scope accept only forms that were submitted from recalld's own pages. */
 export async function acceptForms(scope: FastifyInstance, publicUrl: string | null): Promise<void> {
   scope.removeAllContentTypeParsers();
   await scope.register(formbody, { bodyLimit: MAX_BYTES });

@@ -7,7 +7,7 @@ export type Cell = string | number | boolean | null;
 
 export type ExportRow = readonly Cell[];
 
-/** SQL that returns a value as a `Cell`, without loss. */
+/** Returns SQL that converts a value to a `Cell` without loss. */
 export function cellSql(type: CellType, sql: string): string {
   if (type === 'timestamp') return `(extract(epoch from ${sql}) * 1000000)::bigint::text`;
   return type === 'bigint' || type === 'json' ? `(${sql})::text` : sql;

@@ -68,7 +68,9 @@ describe('the page of an incident', () => {
     const text = textOf(dataOf(lost, { lastGoodAt, deployments: [deployment] })).join(' ');
     expect(text).toMatch(/Last good run \S+ \S*10:00/);
     expect(text).toMatch(/What changed \(\S+ 11:00Z\): Retriever v8 was deployed: ef 40\./);
-    expect(textOf(dataOf(lost, { lastGoodAt })).join(' ')).toContain('No deployment is known since the last good run.');
+    expect(textOf(dataOf(lost, { lastGoodAt })).join(' ')).toContain(
+      'recalld knows of no deployment since the last good run.',
+    );
   });
 
   it('lists who was notified when, and which message was not delivered', () => {

@@ -141,7 +141,7 @@ function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagno
   );
 }
 
-/** Link to the queries, results or topics in which the incident is visible; null if no page lists them. */
+/** Returns a link to the queries, results or topics that show the incident; null if no page lists them. */
 export function shownBy(incident: Incident): Link | null {
   const { id, pipeline, cause, timeline, runId } = incident;
   const worst = worstAlert(incident);
@@ -162,8 +162,8 @@ export function shownBy(incident: Incident): Link | null {
 const outdatedJudgments: ReadonlySet<Cause> = new Set(['corpus_changed', 'ids_renamed', 'golden_labels']);
 
 /**
- * For each failing measure that is not a score, the list of queries to which the incident links. No list shows
- * latencies.
+ * The list of queries that an incident links to, for each failing measure that is not a score. `none` for latencies,
+ * which no list shows.
  */
 const viewsOfMeasures = new Map<string | undefined, QueryView | 'none'>([
   ['retriever_error_ratio', 'failed'],

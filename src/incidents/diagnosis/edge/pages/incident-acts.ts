@@ -21,7 +21,7 @@ import type { Incident } from '../../rules/incident.ts';
 
 /**
  * @param known how often users marked a diagnosed cause as right, by confidence
- * @param silence form with which a user can silence the pipeline
+ * @param silence form for silencing the pipeline
  */
 export function incidentActs(
   incident: Incident,

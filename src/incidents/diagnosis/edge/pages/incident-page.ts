@@ -96,7 +96,7 @@ export function incidentPage(data: IncidentPageData): PageContent {
 function titleOf(incident: Incident): string {
   const { cause } = incident;
   const headline = worstAlert(incident)?.worst.headline ?? 'an alert is firing';
-  // The headline of an outage already states the cause.
+  // The headline of an outage states the cause, so the title does not repeat it.
   if (cause === 'unknown' || (cause === 'retriever_outage' && headline.startsWith('retriever down')))
     return `${capitalized(headline)}${cause === 'unknown' ? ' (cause unknown)' : ''}`;
   return `${capitalized(causeTexts[cause].title)}: ${headline}`;
@@ -118,7 +118,7 @@ function summary({ incident, golden, live, lastGoodAt, deployments }: IncidentPa
     deployments.map((one) => paragraph(strong('What changed'), ' (', time(one.occurredAt), '): ', changeSentence(one))),
     deployments.length === 0 &&
       lastGoodAt !== null &&
-      styledParagraph('quiet', 'No deployment is known since the last good run.'),
+      styledParagraph('quiet', 'recalld knows of no deployment since the last good run.'),
     causeLine(incident),
     also.map(alsoLine),
     firstNote(incident),
@@ -259,8 +259,7 @@ function statusOf({ sentAt, givenUpAt, attempts }: SentMessage): Content {
 }
 
 /**
- * Returns the chart marks for sent messages: one mark for all messages of the same kind that were sent in the same
- * minute.
+ * Returns the chart marks for sent messages. Messages of the same kind that were sent in the same minute share a mark.
  */
 function messageMarks(sent: readonly SentMessage[]): TrendMark[] {
   const marks = sent.flatMap(({ event, sentAt }) =>

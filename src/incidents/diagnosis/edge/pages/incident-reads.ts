@@ -54,8 +54,7 @@ export async function readIncidentPage(context: Context, id: string) {
 const MAX_DEPLOYMENTS = 3;
 
 /**
- * Maximum number of deployments that are read. This number includes deployments after the start of the incident, which
- * are then excluded from the result.
+ * Maximum number of deployments to read, including those after the start of the incident, which the result excludes.
  */
 const MAX_READ = 100;
 
@@ -79,8 +78,8 @@ const MAX_RANKS = 3;
 export type ShownQuery = Awaited<ReturnType<typeof shownQuery>>;
 
 /**
- * Returns the queries whose scores dropped most. If no score dropped, returns the queries that failed; if none failed,
- * the queries whose results became empty.
+ * Returns the queries whose scores dropped most. If no score dropped, returns the queries that failed or, if none
+ * failed, the queries that lost all their results.
  */
 async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline, timeline }: Incident) {
   const { runs } = context.db.golden;
@@ -175,7 +174,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   } as const;
 }
 
-/**
- * Length of the period before the incident whose live queries are also read, because the failing measure includes them.
- */
+/** How far before the incident live queries are also read, because the failing measure includes these queries. */
 const WINDOW_MS = 3 * HOUR_MS;
