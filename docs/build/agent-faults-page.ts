@@ -49,7 +49,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget} alerts in these streams.`,
     ...better.map((one) => sentenceOfBetter(one, result.calls)),
     '## Intervals',
-    "For each measure, the table shows how many hourly 95 % intervals contain the value of the measure over the whole simulation. The column *Agent* names the fault of the simulated agent.",
+    'For each measure, the table shows how many hourly 95 % intervals contain the value of the measure over the whole simulation. The column *Agent* names the fault of the simulated agent.',
     table(
       ['Measure', 'Agent', 'Windows', 'Covered'],
       coverage.map(({ measure, agent, windows, covered }) => [

@@ -51,7 +51,7 @@ function points(difference: number): string {
   return difference > 0 && text !== '0 %' ? `+${text}` : text;
 }
 
-/** A whole number with narrow spaces between thousands. */
+/** A whole number with narrow spaces as thousands separators. */
 export function count(value: number): string {
   return Math.round(value)
     .toString()

@@ -112,7 +112,7 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
 }
 
 /**
- * Returns the schemas of a child value. Includes both unions and their branches, because either may be marked as
+ * Returns the schemas of a child value. Includes unions as well as their branches, because either may be marked as
  * secret.
  */
 function descend(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {

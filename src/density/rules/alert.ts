@@ -216,8 +216,8 @@ function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTo
 }
 
 /**
- * The alert is resolved if the density of a day is above the threshold, and its lower bound is above the upper bound
- * that the density had when the alert fired. The density of a few hours can also resolve the alert if it shows a
+ * The alert is resolved if a day's density is above the threshold and its lower bound is above the upper bound of the
+ * density at which the alert fired. The density of a few hours can also resolve the alert if it shows a
  * recovery with higher confidence, unless the alert fired again soon after its last resolution (`hasReturned`).
  */
 function resolution(

@@ -174,11 +174,11 @@ export const DENSITY_THRESHOLD = 0.97;
  * queries whose coverage equals the coverage of the reference queries. D0 is slightly above 1, because the mean
  * surprise of ranks among few queries is below 0.99.
  *
- * e is the sum of share^2 / N over the score lists in `baseline`, where N is the size of a list, and share is the share
- * of the traffic that is ranked in the list. e is the error of percentiles that are estimated from N reference queries:
- * the mean surprise is a linear rank statistic, and both samples contribute equally to its variance (Hajek 1968). The
- * result is valid for a single test of a window; monitoring many windows requires the e-detector. The test assumes that
- * reference queries are independent.
+ * e is the sum of share^2 / N over the score lists in `baseline`, where N is the number of scores in a list, and share
+ * is the fraction of the traffic that is ranked against the list. e is the error of percentiles that are estimated from
+ * N reference queries: the mean surprise is a linear rank statistic, and both samples contribute equally to its
+ * variance (Hajek 1968). The result is valid for a single test of a window; monitoring many windows requires the
+ * e-detector. The test assumes that reference queries are independent.
  *
  * @param alpha in (0, 0.5]
  * @param baseline the score lists among which the scores of the window are ranked

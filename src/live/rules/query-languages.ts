@@ -33,8 +33,8 @@ export function languageOrScript(text: string, usual: string | null): string | n
 /**
  * Returns the weighted share of the usual language, with a 95 % confidence interval (Wilson, over Kish's effective
  * sample size). The share is computed over texts in that language and in the most frequent other language. Texts in all
- * other languages are ignored: wrongly detected languages of short texts are spread over many rare languages, whereas
- * users who change their language mostly change to the same one. At first, the usual language is the most frequent
+ * other languages are ignored: detection errors on short texts are spread over many rare languages, whereas users who
+ * switch languages mostly switch to the same new language. At first, the usual language is the most frequent
  * language. Once the share of the usual language has been below one half for two weeks, the language that is most
  * frequent at that time becomes the usual language.
  *

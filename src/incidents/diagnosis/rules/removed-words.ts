@@ -1,6 +1,6 @@
 /**
- * Golden queries from which one word has been removed. The results of such a query show whether the retriever ignores a
- * part of the query, and whether it returns the earlier results for almost the same text.
+ * Golden queries from which one word has been removed. The results of such a query show whether the retriever ignores
+ * part of the query, and whether the shorter query gets the earlier results.
  */
 
 import type { GoldenQuery } from '../../../core/model.ts';
