@@ -1,6 +1,6 @@
 /**
- * Measures the mix of live queries: the share of the most frequent query, the share of the usual language, the query
- * length, and the shares of malformed and plain texts.
+ * Measures the mix of live queries: the shares of the most frequent query and of queries repeated within a session, the
+ * share of the usual language, the query length, and the shares of malformed and plain texts.
  */
 
 import type { Context } from '../core/context.ts';
@@ -16,6 +16,7 @@ import { languageOrScript, languageShare } from './rules/query-languages.ts';
 import type { LiveWindow } from './sql/live-windows.ts';
 
 export const TOP_QUERY = 'top_query_ratio';
+export const REPEATED_QUERIES = 'repeated_query_ratio';
 export const MAIN_LANGUAGE = 'main_language_ratio';
 export const QUERY_LENGTH = 'query_characters';
 export const MALFORMED = 'malformed_query_ratio';
@@ -69,13 +70,16 @@ export async function measureQueryMix(
   };
   const malformed = queryRate(sampled, (query) => query.isMalformed);
   const plain = queryRate(sampled, (query) => query.isPlain);
-  const { share, queries, sessions } = top;
-  const { low, high } = wilsonInterval(share, Math.max(1, sessions), 0.95);
-  const topShare = { value: share, low: Math.min(low, share), high: Math.max(high, share), n: queries };
+  const { share, repeated, queries, sessions } = top;
+  const ofQueries = (measure: string, value: number): MeasurementOutcome => {
+    if (queries < MIN_QUERIES) return gap(measure, queries);
+    const { low, high } = wilsonInterval(value, Math.max(1, sessions), 0.95);
+    const within = { value, low: Math.min(low, value), high: Math.max(high, value), n: queries };
+    return { ...frame, measure, ...valueWithin(within, 'sessions_wilson'), details: {} };
+  };
   return [
-    queries < MIN_QUERIES
-      ? gap(TOP_QUERY, queries)
-      : { ...frame, measure: TOP_QUERY, ...valueWithin(topShare, 'sessions_wilson'), details: {} },
+    ofQueries(TOP_QUERY, share),
+    ofQueries(REPEATED_QUERIES, repeated),
     language === null
       ? gap(MAIN_LANGUAGE, sampled.length)
       : {

@@ -11,7 +11,7 @@ import {
   POSITIVE_RATIO,
 } from './measure-feedback.ts';
 import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
-import { MAIN_LANGUAGE, MALFORMED, PLAIN, QUERY_LENGTH, TOP_QUERY } from './measure-query-mix.ts';
+import { MAIN_LANGUAGE, MALFORMED, PLAIN, QUERY_LENGTH, REPEATED_QUERIES, TOP_QUERY } from './measure-query-mix.ts';
 import { episodeMeasures } from './rules/episodes.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { liveMeasures, valueWithin } from './rules/live-measures.ts';
@@ -103,9 +103,16 @@ export async function readIsolationGauges({ db, clock, config }: Context): Promi
 }
 
 const samplesOf: ReadonlyMap<string, (latest: LatestMeasurement, isTrusted: IsTrusted) => GaugeSample[]> = new Map([
-  ...[...liveMeasures, ...episodeMeasures, TOP_QUERY, MAIN_LANGUAGE, QUERY_LENGTH, MALFORMED, PLAIN].map(
-    (measure) => [measure, measureSamples] as const,
-  ),
+  ...[
+    ...liveMeasures,
+    ...episodeMeasures,
+    TOP_QUERY,
+    REPEATED_QUERIES,
+    MAIN_LANGUAGE,
+    QUERY_LENGTH,
+    MALFORMED,
+    PLAIN,
+  ].map((measure) => [measure, measureSamples] as const),
   [SAMPLES_READ, samplesReadSamples],
   [STAGED_QUERIES, stageSamples],
   [POSITIVE_RATIO, ratioSamples],

@@ -13,6 +13,7 @@ export const nothingLive: ObservedLive = {
   queryLength: null,
   malformed: null,
   plain: null,
+  repeatedQueries: null,
   feedback: null,
   episodeCalls: null,
   episodeRepeats: null,

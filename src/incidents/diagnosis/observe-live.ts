@@ -8,7 +8,14 @@ import { dropStates } from '../../judging/rules/judged-mean.ts';
 import { measuresOfScore } from '../../judging/rules/judged-measures.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import { type DropDetails, POSITIVE_RATIO } from '../../live/measure-feedback.ts';
-import { MAIN_LANGUAGE, MALFORMED, PLAIN, QUERY_LENGTH, TOP_QUERY } from '../../live/measure-query-mix.ts';
+import {
+  MAIN_LANGUAGE,
+  MALFORMED,
+  PLAIN,
+  QUERY_LENGTH,
+  REPEATED_QUERIES,
+  TOP_QUERY,
+} from '../../live/measure-query-mix.ts';
 import type { LiveWindows } from '../../live/sql/live-windows.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
@@ -74,6 +81,7 @@ export async function observeLive(windows: LiveWindows, around: Around, now: Dat
     characters: besideBefore('context_characters'),
     repeated: besideBefore('context_repeated_ratio'),
     topQuery: besideBefore(TOP_QUERY),
+    repeatedQueries: besideBefore(REPEATED_QUERIES),
     mainLanguage: besideBefore(MAIN_LANGUAGE),
     queryLength: besideBefore(QUERY_LENGTH),
     malformed: besideBefore(MALFORMED),

@@ -11,7 +11,14 @@ import { failedShare, type GoldenRun } from '../../golden/rules/run.ts';
 import { dailyIndexMeasures } from '../../index/truth/measure-index.ts';
 import { JUDGE_DRIFT } from '../../judging/judge-drift.ts';
 import { LIVE_DROP } from '../../judging/measure-judged.ts';
-import { MAIN_LANGUAGE, MALFORMED, PLAIN, QUERY_LENGTH, TOP_QUERY } from '../../live/measure-query-mix.ts';
+import {
+  MAIN_LANGUAGE,
+  MALFORMED,
+  PLAIN,
+  QUERY_LENGTH,
+  REPEATED_QUERIES,
+  TOP_QUERY,
+} from '../../live/measure-query-mix.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
@@ -76,6 +83,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_empty: ['zero_results_ratio'],
   live_results: ['results_per_answer'],
   top_query: [TOP_QUERY],
+  repeated_queries: [REPEATED_QUERIES],
   language: [MAIN_LANGUAGE],
   query_length: [QUERY_LENGTH],
   malformed_queries: [MALFORMED],
@@ -230,7 +238,7 @@ export async function observeDensity(
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
   const { alerts } = stored.state.phase;
   const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
-  // The alert resolves only after a day of good coverage, when the fault has long been fixed.
+  // The alert resolves only after a day of good coverage, long after the fault was fixed.
   const isBack = newest.value >= DENSITY_THRESHOLDS.ticket;
   const opened = isBack ? [] : incidents.map(({ openedMs }) => openedMs);
   const { baselineVersion } = stored.state.phase;

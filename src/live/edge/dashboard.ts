@@ -110,15 +110,19 @@ const measures: readonly MeasurePanel[] = [
 
 const share = { unit: 'percentunit', min: 0, max: 1 } as const;
 
-const { malformed_query_ratio: malformed, plain_query_ratio: plain } = measureTable;
+const textShares = [
+  measureTable.malformed_query_ratio,
+  measureTable.plain_query_ratio,
+  measureTable.repeated_query_ratio,
+];
 
 function queryTexts(): Builder<Panel> {
   return graph({
-    title: 'Malformed and plain queries',
-    description: [malformed, plain].map(({ title, note }) => `${title}: ${note}`).join('\n\n'),
+    title: 'Malformed, plain and repeated queries',
+    description: textShares.map(({ title, note }) => `${title}: ${note}`).join('\n\n'),
     ...share,
     width: 8,
-    queries: [malformed, plain].map(({ title, gauge }) => ({ expr: maxBy([], gauge), legend: title })),
+    queries: textShares.map(({ title, gauge }) => ({ expr: maxBy([], gauge), legend: title })),
   });
 }
 

@@ -147,17 +147,19 @@ export function createLiveWindows(pool: Pool) {
 
     /** Returns the share of the most frequent text among samples that have a text or a text hash. */
     async topQuery({ pipeline, from, until }: LiveWindow) {
-      const [row] = await read<{ share: number; queries: number; sessions: number }>(
+      const [row] = await read<{ share: number; repeated: number; queries: number; sessions: number }>(
         `with texts as (
            select coalesce(text_hash, md5(lower(text))) as hash, 1 / probability as weight, unit_hash from live_queries
             where ${windowSql} and coalesce(text_hash, text) is not null
-         ), sums as (select sum(weight) as weight from texts group by hash)
+         ), sums as (select sum(weight) as weight from texts group by hash),
+         repeats as (select sum(weight) * (count(*) - 1) / count(*) as weight from texts group by unit_hash, hash)
          select (select coalesce(max(weight) / sum(weight), 0) from sums) as share,
+                coalesce((select sum(weight) from repeats) / (select sum(weight) from sums), 0) as repeated,
                 (select count(*) from texts)::integer as queries,
                 (select count(distinct unit_hash) from texts)::integer as sessions`,
         [pipeline, from, until],
       );
-      return row ?? { share: 0, queries: 0, sessions: 0 };
+      return row ?? { share: 0, repeated: 0, queries: 0, sessions: 0 };
     },
 
     /** Returns the 95th percentile of the reported latencies in milliseconds; null if none are reported. */

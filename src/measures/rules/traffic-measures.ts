@@ -94,6 +94,16 @@ export const trafficMeasures = {
     help: 'Among live queries in the trailing window that have a text, the share with the most frequent text; weighted by inverse inclusion probability. The bounds are computed over sessions.',
     ...liveTotal,
   },
+  repeated_query_ratio: {
+    title: 'Repeated queries',
+    subject: 'the share of live queries that repeat a query of their session',
+    note: 'Share of live queries with the same text as an earlier query of the same session, regardless of case. Queries without a text are not counted.',
+    scale: 'share',
+    isWatched: true,
+    gauge: 'recalld_query_repeated_ratio',
+    help: 'Among live queries in the trailing window that have a text, the share with the same text as an earlier query of the same session; weighted by inverse inclusion probability. The bounds are computed over sessions.',
+    ...liveTotal,
+  },
   main_language_ratio: {
     title: 'Usual language',
     subject: 'the share of live queries in the usual language',

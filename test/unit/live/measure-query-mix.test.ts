@@ -7,7 +7,7 @@ import { hours } from '../../support/measurements.ts';
 /** Measures a window with these texts, each from a separate session. */
 async function measured(texts: readonly string[], probability = 1) {
   const windows = {
-    topQuery: async () => ({ share: 0.02, queries: texts.length, sessions: texts.length }),
+    topQuery: async () => ({ share: 0.02, repeated: 0.3, queries: texts.length, sessions: texts.length }),
     texts: async () => texts.map((text, place) => ({ text, probability, cluster: place / texts.length })),
   };
   const window = { pipeline: 'docs', from: hours(-1), until: NOON };
@@ -38,6 +38,18 @@ it('measures the share of malformed texts, and of texts without capital letters,
   expect(malformed).toMatchObject({ kind: 'value', value: 0.25, n: 60, ciMethod: 'sessions_wilson' });
   // The escape %20 contains digits and punctuation.
   expect(plain).toMatchObject({ kind: 'value', value: 0.5, n: 60, ciLow: expect.closeTo(0.38, 1) });
+});
+
+it('measures the share of queries that repeat a query of their session, with an interval over sessions', async () => {
+  const { repeated_query_ratio: repeated } = await measured(of(Array.from({ length: 60 }, () => 40)));
+  // Wilson's interval for 18 of 60.
+  expect(repeated).toMatchObject({
+    value: 0.3,
+    n: 60,
+    ciLow: expect.closeTo(0.199, 3),
+    ciHigh: expect.closeTo(0.425, 3),
+  });
+  expect((await measured(['a b'])).repeated_query_ratio).toMatchObject({ reason: 'too_few_queries' });
 });
 
 it('measures no length in a window with few texts, or without texts', async () => {

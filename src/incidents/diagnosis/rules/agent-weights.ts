@@ -40,6 +40,8 @@ export const agentWeights = {
     ...retrieverAsBefore,
     episode_calls: { as_before: -0.5, fell: -0.3, rose: 0.5, stopped: 5 },
     episode_repeats: { as_before: -0.5, rose: 4 },
+    repeated_queries: { rose: 4 },
+    top_query: { rose: -5 },
     rewritten_queries: { answers: -3 },
     rewrite_gain: { fell: -1.5 },
     live_empty: { rose: -2 },

@@ -21,7 +21,7 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
   judge: ['judge'],
   runs: ['own_work'],
   canary: ['canary', 'embedder'],
-  traffic: ['top_query', 'language', 'query_length', 'malformed_queries', 'query_style'],
+  traffic: ['top_query', 'repeated_queries', 'language', 'query_length', 'malformed_queries', 'query_style'],
 };
 
 /**

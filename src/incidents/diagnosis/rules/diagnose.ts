@@ -67,7 +67,8 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
  * documents. If owners deleted documents on purpose, the store is smaller, results lack these documents, and users no
  * longer find them; these effects are expected and are no evidence of a fault. A cache returns the same list of another
  * query each time, so lists that differ from call to call do not come from a cache. If the store still has the earlier
- * documents beside those that replaced them in the results, these documents were not renamed.
+ * documents beside those that replaced them in the results, these documents were not renamed. Repeated results push
+ * other results out of a list, so the loss of these results needs no other explanation.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
@@ -79,6 +80,7 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
   const isOtherSet = has('golden_set', 'new_version') && has('results', 'intact');
   const isDeleted = has('gone_documents', 'deleted');
   const isVarying = has('again', 'differs');
+  const isRepeating = has('repeats', 'rose');
   const areBothStored = has('labels', 'alive') && has('returned_documents', 'stored');
   return signs.filter(
     ({ name, state }) =>
@@ -88,10 +90,20 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
       !(isMalformed && (name === 'density' || name === 'topics')) &&
       !(isOtherSet && name === 'gone_documents' && state === 'lost') &&
       !(isVarying && name === 'foreign_lists') &&
+      !(isRepeating && displacedByRepeats.has(name)) &&
       !(areBothStored && name === 'renamed' && state === 'one_to_one') &&
       !(isDeleted && expectedAfterDeletion.has(`${name}=${state}`)),
   );
 }
+
+/** Signs of lost results that repeated results also cause. */
+const displacedByRepeats: ReadonlySet<SignName> = new Set([
+  'results',
+  'changed_lists',
+  'surviving_documents',
+  'documents',
+  'rarer_documents',
+]);
 
 /** Signs, each with its state, that are expected after owners deleted documents on purpose. */
 const expectedAfterDeletion: ReadonlySet<string> = new Set([

@@ -162,7 +162,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     moves: ['rewritten_queries', 'rewrite_gain', 'feedback', 'relevance', 'live_empty', ...retried],
     through: [],
   },
-  agent_loop: { moves: ['feedback', 'relevance', ...retried], through: [] },
+  agent_loop: { moves: ['traffic', 'feedback', 'relevance', ...retried], through: [] },
   index_parameters: { moves: [...judged, 'recall', 'latency', 'index_retrieval'], through: [...answered] },
   index_lost_documents: {
     moves: [...answers, 'labels', 'density', 'store', 'index_missing'],

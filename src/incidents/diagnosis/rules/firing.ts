@@ -15,6 +15,7 @@ const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasureName
   context_characters: 'context',
   context_repeated_ratio: 'repeats',
   top_query_ratio: 'traffic',
+  repeated_query_ratio: 'traffic',
   main_language_ratio: 'traffic',
   query_characters: 'traffic',
   malformed_query_ratio: 'traffic',

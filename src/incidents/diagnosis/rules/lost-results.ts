@@ -13,10 +13,28 @@ const CHANGED = 0.9;
 /** A list was replaced if it kept at most this share of its documents. */
 const WHOLLY = 0.2;
 
-/** Counts the lists that lost documents, and among them the lists that lost nearly all documents. */
+/**
+ * Counts the lists that lost documents (`changed`), and among them the lists that lost nearly all documents (`wholly`)
+ * and the lists whose earlier documents only moved down, below others (`pushed`).
+ */
 export function replacedLists(lists: readonly Lists[]) {
-  const kept = lists.map(keptOf);
-  return { changed: kept.filter((one) => one <= CHANGED).length, wholly: kept.filter((one) => one <= WHOLLY).length };
+  const changed = lists.filter((list) => keptOf(list) <= CHANGED);
+  return {
+    changed: changed.length,
+    wholly: changed.filter((list) => keptOf(list) <= WHOLLY).length,
+    pushed: changed.filter(isPushedDown).length,
+  };
+}
+
+/** Returns true if the upper half of the list begins with other documents, below which the list continues as before. */
+function isPushedDown({ old, now }: Lists): boolean {
+  const most = Math.floor(now.length / 2);
+  return Array.from({ length: most }, (_, at) => at + 1).some((count) => {
+    const above = new Set(now.slice(0, count));
+    const below = now.slice(count);
+    const earlier = old.filter((id) => !above.has(id));
+    return below.length <= earlier.length && below.every((id, place) => id === earlier[place]);
+  });
 }
 
 /**

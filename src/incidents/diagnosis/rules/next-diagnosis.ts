@@ -12,7 +12,8 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by any other diagnosis.
  * - A trusted cause is replaced by another cause if a further alert about the service fires, if a different run points
- *   to the other cause, or if recalld has since read in the manifest that the missing documents were deleted on purpose.
+ *   to the other cause with medium or high confidence, or if recalld has since read in the manifest that the missing
+ *   documents were deleted on purpose.
  * - If users again get what a replay of their queries returns, the fault is over, and the alerts that still fire have
  *   not been evaluated since. Only a further alert then replaces a cause.
  * - Otherwise, a cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the
@@ -39,8 +40,9 @@ export function replacesLast(
   const isOver =
     hasState(last, 'live_replay', 'live_differs', 'all_differ') && hasState(next, 'live_replay', 'as_before');
   if (isOver && !isMore) return false;
-  if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
-  return !isSameRun || isWithdrawn;
+  if (isMore || isWithdrawn || last.cause === next.cause) return true;
+  if (wasTrusted && next.confidence === 'low') return false;
+  return last.confidence === 'low' || !isSameRun;
 }
 
 function hasState({ signs }: Said, name: SignName, ...states: readonly string[]): boolean {

@@ -32,6 +32,8 @@ export interface ObservedLive {
   readonly repeated: ObservedValue | null;
   /** Share of live queries that equal the most frequent query. */
   readonly topQuery: ObservedValue | null;
+  /** Share of live queries that repeat an earlier query of their session. */
+  readonly repeatedQueries: ObservedValue | null;
   /** Share of queries in the usual language. */
   readonly mainLanguage: ObservedValue | null;
   /** Mean number of characters per query. */

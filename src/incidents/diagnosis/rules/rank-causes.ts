@@ -135,20 +135,34 @@ const requirements: readonly Requirement[] = [
       ['empty_answers', 'some', 'most'],
     ],
   },
-  // A truncated query or a faulty cache also scrambles results, but returns the same scrambled results each time.
+  // The scores of documents also change if hits are resolved to the wrong documents, but the others keep their order.
+  {
+    cause: 'ranking',
+    level: 'high',
+    anyOf: [
+      ['order', 'changed'],
+      ['changed_lists', 'pushed_down'],
+      ['store_agreement', 'rose'],
+      ['stage', 'later'],
+    ],
+  },
+  // A search that skips some stored documents, for example because its index no longer links to them, also drops them
+  // from all results. A filter shows itself if it also shortens lists or affects segments differently.
+  {
+    cause: 'filter',
+    level: 'high',
+    anyOf: [
+      ['answer_length', 'thinned'],
+      ['stage', 'filter'],
+      ['segment', 'one', 'several'],
+      ['empty_answers', 'some', 'most'],
+    ],
+  },
+  // A truncated query, a faulty cache or a strict limit also scrambles results, but returns the same scrambled results
+  // each time.
   {
     cause: 'random_answers',
     level: 'medium',
-    anyOf: [
-      ['again', 'differs'],
-      ['removed_words', 'all_ignored'],
-      ['variety', 'collapsed'],
-      ['results', 'scrambled'],
-    ],
-  },
-  {
-    cause: 'random_answers',
-    level: 'high',
     anyOf: [
       ['again', 'differs'],
       ['removed_words', 'all_ignored'],

@@ -11,8 +11,8 @@ const MIN_ANSWERS = 5;
 /** @param usual share of results that stay the same between runs without a fault, 0 to 1 */
 export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['texts'], usual: number): Sign[] {
   if (answers.answered < MIN_ANSWERS) return [];
-  // If most result lists are empty, only their emptiness and the score are evidence.
-  if (answers.empty >= MOSTLY_EMPTY * answers.answered) return [...readEmptiness(answers), ...readScore(answers)];
+  // If nearly all result lists are empty, only their emptiness and the score are evidence.
+  if (answers.empty >= NEARLY_ALL_EMPTY * answers.answered) return [...readEmptiness(answers), ...readScore(answers)];
   return [
     ...readEmptiness(answers),
     ...readScore(answers),
@@ -36,7 +36,8 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
 }
 
 const EMPTIER = 0.02;
-const MOSTLY_EMPTY = 0.9;
+const MOSTLY_EMPTY = 0.5;
+const NEARLY_ALL_EMPTY = 0.9;
 
 function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[] {
   const rose = (empty - emptyBefore) / answered >= EMPTIER;
@@ -87,10 +88,18 @@ function readResults({ kept, answered }: ChangedAnswers): Sign[] {
 const MIN_CHANGED = 5;
 const MOST_REPLACED = 0.7;
 const FEW_REPLACED = 0.2;
+const MOST_PUSHED = 0.6;
 
-/** A fault in queries or responses replaces whole result lists; a fault in documents or ranks replaces some results. */
-function readReplaced({ replaced: { changed, wholly } }: ChangedAnswers): Sign[] {
+/**
+ * A fault in queries or responses replaces whole result lists; a fault in documents or ranks replaces some results. If
+ * the earlier documents keep their order below other documents, the others were placed first.
+ */
+function readReplaced({ replaced: { changed, wholly, pushed } }: ChangedAnswers): Sign[] {
   if (changed < MIN_CHANGED) return [];
+  if (pushed >= MOST_PUSHED * changed) {
+    const below = `In ${pushed} of the ${changed} result lists that changed, the earlier documents kept their order, but other documents were placed above them.`;
+    return [sign('changed_lists', 'pushed_down', below)];
+  }
   const sentence = `${wholly} of the ${changed} result lists that changed lost nearly all of their earlier documents.`;
   if (wholly >= MOST_REPLACED * changed) return [sign('changed_lists', 'whole', sentence)];
   return wholly <= FEW_REPLACED * changed ? [sign('changed_lists', 'in_part', sentence)] : [];

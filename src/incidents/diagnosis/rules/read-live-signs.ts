@@ -9,8 +9,8 @@ import { textLength } from './read-answer-signs.ts';
 import { type Sign, type SignName, sign } from './signs.ts';
 
 export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }: Observations): Sign[] {
-  const { errors, empty, latency, results, repeated, topQuery, mainLanguage, queryLength, malformed, plain, feedback } =
-    live;
+  const { errors, empty, latency, results, repeated, feedback } = live;
+  const { topQuery, repeatedQueries, mainLanguage, queryLength, malformed, plain } = live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
   // If one query floods the traffic, the mean text length mainly describes the results of that query.
   const isFlooded = flood.some(({ state }) => state === 'rose');
@@ -22,6 +22,7 @@ export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }:
     ...(isFlooded ? [] : readTexts(live)),
     ...(repeated === null ? [] : readRepeated(repeated)),
     ...flood,
+    ...(repeatedQueries === null ? [] : readRepeatedQueries(repeatedQueries)),
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
     // If one query floods the traffic, the mean length mainly describes this query.
     ...(queryLength === null || isFlooded ? [] : readQueryLength(queryLength)),
@@ -176,6 +177,16 @@ function readTopQuery(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
   const sentence = `One query makes up ${percentage(value)} of live traffic (n = ${n}); previously, the most frequent query made up ${percentage(before)}.`;
   return changeOf('top_query', 'rose', sentence, observed, value >= before + FLOOD, ciLow > before);
+}
+
+/** Minimum rise in the share of queries that repeat a query of their session. */
+const MORE_REPEATED_QUERIES = 0.1;
+
+function readRepeatedQueries(observed: ObservedValue): Sign[] {
+  const { value, ciLow, n, before } = observed;
+  const sentence = `${percentage(value)} of live queries repeat an earlier query of their session (n = ${n}); previously, ${percentage(before)} did.`;
+  const isMore = value >= before + MORE_REPEATED_QUERIES;
+  return changeOf('repeated_queries', 'rose', sentence, observed, isMore, ciLow > before);
 }
 
 /** Minimum drop in the share of queries in the usual language. */

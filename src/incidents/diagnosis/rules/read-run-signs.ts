@@ -135,7 +135,16 @@ function readLabels(labels: ObservedLabels | null, earlier: ObservedLabels | nul
   return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values), readFate(labels, earlier)];
 }
 
-/** Returns the sign for what happened to most of the documents that have gone missing since the reference run. */
+/**
+ * Missing documents count as lost if more than this share of them have no replacement. If several documents get the
+ * same id, only one of them stays in the store, so the others are lost although its text has a new id.
+ */
+const LOST_SHARE = 0.25;
+
+/**
+ * Returns the sign for what happened to the documents that have gone missing since the reference run: they were lost,
+ * or most of the others were superseded or deleted.
+ */
 function readFate(labels: ObservedLabels, earlier: ObservedLabels | null): Sign {
   const since = (count: (of: ObservedLabels) => number): number =>
     Math.max(0, count(labels) - (earlier === null ? 0 : count(earlier)));
@@ -143,8 +152,7 @@ function readFate(labels: ObservedLabels, earlier: ObservedLabels | null): Sign 
   const deleted = since((of) => of.deleted);
   const lost = since((of) => of.lost);
   const documents = plural(superseded + deleted + lost, 'missing judged document');
-  const isLost = lost > superseded + deleted;
-  if (isLost) {
+  if (lost > LOST_SHARE * (superseded + deleted + lost)) {
     const have = lost === 1 ? 'has' : 'have';
     return sign('gone_documents', 'lost', `${lost} of ${documents} ${have} no replacement in the store.`);
   }

@@ -21,6 +21,8 @@ export const signStates = {
   /** Change in positive user feedback or, if there is no feedback, in clicks. */
   feedback: ['as_before', 'fell'],
   top_query: ['as_before', 'rose'],
+  /** Share of live queries that repeat an earlier query of their session. */
+  repeated_queries: ['as_before', 'rose'],
   /** Change in the share of live queries in the usual language. */
   language: ['as_before', 'changed'],
   /** Mean number of characters per live query. */
@@ -77,8 +79,11 @@ export const signStates = {
   score: ['steady', 'unsure', 'fell'],
   /** Share of a query's earlier documents that are still returned for this query. */
   results: ['intact', 'disturbed', 'scrambled'],
-  /** Whether result lists that changed keep some of their earlier documents. */
-  changed_lists: ['in_part', 'whole'],
+  /**
+   * Whether result lists that changed keep some of their earlier documents; `pushed_down` if these documents kept their
+   * order, below other documents.
+   */
+  changed_lists: ['in_part', 'whole', 'pushed_down'],
   /**
    * Scores that the retriever returned for documents that are still in the results of a query: unchanged, changed for
    * certain documents, for certain queries, or for most results.

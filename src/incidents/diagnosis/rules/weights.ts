@@ -89,7 +89,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: -3, fell_near: 3.5, fell_far: 0.5, rose: -3 },
     missed_vectors: { own: 0.3, foreign: -3 },
-    returned_documents: { absent: -3 },
+    returned_documents: { absent: -5 },
     segment: { several: -1.5 },
     changed_lists: { in_part: 0.5, whole: -2.5 },
     retrieval_scores: { as_before: 1, of_documents: -3, of_queries: -0.7, most: -0.3 },
@@ -277,7 +277,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     common_document: { as_before: -0.3, rose: 3 },
     segment: { one: -2.5, several: -1.5 },
     index_retrieval: { not_found: 1 },
-    changed_lists: { in_part: -2, whole: 1.5 },
+    changed_lists: { in_part: -2, whole: 1.5, pushed_down: -2 },
     retrieval_scores: { as_before: -0.5, of_documents: -4, most: 0.5 },
     changed_calls: { slower: -2 },
   },
@@ -323,7 +323,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     // A faulty ranking may place one document too high for all queries.
     common_document: { rose: 0.5 },
     rarer_documents: { gone: -1, fewer: 1.5 },
-    changed_lists: { in_part: 0.3, whole: -1.5 },
+    // Documents that were pinned or boosted push the others down.
+    changed_lists: { in_part: 0.3, whole: -1.5, pushed_down: 5 },
     retrieval_scores: { as_before: -0.7, of_documents: 5, of_queries: 1, most: 0.5 },
     changed_calls: { faster: 0.3 },
   },

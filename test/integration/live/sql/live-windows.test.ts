@@ -116,12 +116,35 @@ describe('the samples of a window', () => {
       ask('4', null),
     );
     const windows = createLiveWindows(database.pool);
-    expect(await windows.topQuery(window(pipeline))).toEqual({ share: 0.5, queries: 3, sessions: 3 });
-    expect(await windows.topQuery(window('unknown'))).toEqual({ share: 0, queries: 0, sessions: 0 });
+    expect(await windows.topQuery(window(pipeline))).toEqual({ share: 0.5, repeated: 0, queries: 3, sessions: 3 });
+    expect(await windows.topQuery(window('unknown'))).toEqual({ share: 0, repeated: 0, queries: 0, sessions: 0 });
     expect(await windows.texts(window(pipeline), 2)).toEqual([
       { text: 'ping', probability: 1, cluster: 0.1 },
       { text: 'Ping', probability: 1, cluster: 0.2 },
     ]);
+  });
+
+  it('contain the share of queries that repeat a query of their session, ignoring case', async () => {
+    const pipeline = 'repeating';
+    const ask = (id: string, text: string, unitHash: number) => ({
+      pipeline,
+      id,
+      text,
+      textHash: null,
+      probability: 1,
+      unitHash,
+    });
+    await record(
+      ask('1', 'ping', 0.1),
+      ask('2', 'Ping', 0.1),
+      ask('3', 'PING', 0.1),
+      ask('4', 'ping', 0.2),
+      ask('5', 'pong', 0.2),
+    );
+    expect(await createLiveWindows(database.pool).topQuery(window(pipeline))).toMatchObject({
+      repeated: 0.4,
+      sessions: 2,
+    });
   });
 
   it('return texts that represent all queries, although rules keep every failed query', async () => {

@@ -24,7 +24,7 @@ const IN_ALERTS = 'Used in alert descriptions; the measures have their own panel
 const STACKED =
   'The graph of losses by stage is stacked, so it has no confidence bands; the graph of recall by stage has them.';
 
-const TWO_SHARES = 'The graph shows two shares, so it has no confidence bands; the console shows the intervals.';
+const SHARES_OF_TEXTS = 'The graph shows three shares, so it has no confidence bands; the console shows the intervals.';
 
 /** Reasons why metrics have no panel, keyed by metric name. */
 const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
@@ -48,10 +48,12 @@ const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_check_smallest_detectable_drop: IN_ALERTS,
   recalld_golden_stage_lost_ratio_ci_low: STACKED,
   recalld_golden_stage_lost_ratio_ci_high: STACKED,
-  recalld_query_malformed_ratio_ci_low: TWO_SHARES,
-  recalld_query_malformed_ratio_ci_high: TWO_SHARES,
-  recalld_query_plain_ratio_ci_low: TWO_SHARES,
-  recalld_query_plain_ratio_ci_high: TWO_SHARES,
+  recalld_query_malformed_ratio_ci_low: SHARES_OF_TEXTS,
+  recalld_query_malformed_ratio_ci_high: SHARES_OF_TEXTS,
+  recalld_query_repeated_ratio_ci_low: SHARES_OF_TEXTS,
+  recalld_query_repeated_ratio_ci_high: SHARES_OF_TEXTS,
+  recalld_query_plain_ratio_ci_low: SHARES_OF_TEXTS,
+  recalld_query_plain_ratio_ci_high: SHARES_OF_TEXTS,
   recalld_check_outage: "Suppresses an alert during a retriever outage; the retriever's own alert is shown.",
 };
 

@@ -46,6 +46,7 @@ export const shownSigns: Readonly<Record<SignName, readonly [title: string, plac
   live_results: ['Results per live query', measures],
   feedback: ['Positive feedback', onPage('traffic', 'feedback', 'Feedback')],
   top_query: ['Most frequent query', measures],
+  repeated_queries: ['Queries repeated within a session', measures],
   language: ['Queries in the usual language', measures],
   query_length: ['Characters per live query', measures],
   malformed_queries: ['Malformed live queries', measures],

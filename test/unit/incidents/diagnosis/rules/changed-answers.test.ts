@@ -88,6 +88,16 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(above.newcomer.queries).toBe(above.answered);
   });
 
+  it('count lists that other documents only pushed down', () => {
+    const below = (above: readonly string[]) => changedTo((i) => [...above, ...full(i)].slice(0, 6)).replaced;
+    expect(below(['pinned'])).toMatchObject({ pushed: below(['pinned']).changed });
+    expect(below(['pinned', 'also pinned'])).toMatchObject({ pushed: below(['pinned', 'also pinned']).changed });
+    expect(below(['pinned']).changed).toBeGreaterThan(0);
+    expect(below(['1', '2', '3', '4']).pushed).toBe(0);
+    expect(changedTo((i) => [...full(i).slice(1), 'next']).replaced.pushed).toBe(0);
+    expect(changedTo((i) => [...full(i).slice(0, 4), 'x', 'y']).replaced.pushed).toBe(0);
+  });
+
   it('distinguish renamed documents from other documents', () => {
     expect(changedTo((i) => full(i).map((id) => `new-${id}`))).toMatchObject({ renamed: 1 });
     expect(changedTo((i) => full(i).map((_, place) => `other-${(7 * i + 5 * place) % 23}`)).renamed).toBeLessThan(0.5);

@@ -20,7 +20,7 @@ const unchanged: ChangedAnswers = {
   retrievalScores: null,
   calls: null,
   dropped: { lost: 0, gone: 0 },
-  replaced: { changed: 0, wholly: 0 },
+  replaced: { changed: 0, wholly: 0, pushed: 0 },
   keptOfThere: 1,
   disorder: 0,
   firstMoved: 0,
@@ -222,6 +222,13 @@ describe('a diagnosis', () => {
         answers: { ...fallen, kept: 0.7, keptOfThere: 0.97, vanished: 60, rarer: { documents: 50, gone: 50 } },
       },
     ],
+    // Editors pinned two documents for many queries; the other results only moved down.
+    [
+      'ranking',
+      { answers: { ...fallen, kept: 0.9, firstMoved: 0.6, replaced: { changed: 50, wholly: 0, pushed: 48 } } },
+    ],
+    // A limit on the number of results never empties most result lists.
+    ['empty_lists', { answers: { ...fallen, empty: 60, kept: 0.4, length: { before: 10, now: 4 }, cut: 1 } }],
     // The service has always returned ids that the store does not contain.
     [
       'filter',
@@ -375,6 +382,7 @@ describe('a diagnosis', () => {
     ['generator', { firing: ['feedback'], live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) } }],
     // Positive feedback and golden scores both dropped, so the retriever is the cause.
     ['ranking', { live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) }, answers: { ...fallen, disorder: 0.5 } }],
+    ['agent_loop', { firing: ['traffic'], live: { ...nothingLive, repeatedQueries: aValue(0.5, 0.02) } }],
     ['repeated_query', { firing: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
     ['other_language', { firing: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],
     // For example, the service now sends the history of the conversation with each query.
@@ -425,7 +433,7 @@ describe('a diagnosis', () => {
         answers: {
           ...fallen,
           kept: 0.8,
-          replaced: { changed: 30, wholly: 0 },
+          replaced: { changed: 30, wholly: 0, pushed: 0 },
           calls: { changed: 30, unchanged: 70, slower: 0.98, z: 7 },
         },
       },
@@ -591,7 +599,7 @@ describe('a diagnosis', () => {
           ...fallen,
           kept: 0.6,
           keptOfThere: 0.65,
-          replaced: { changed: 90, wholly: 3 },
+          replaced: { changed: 90, wholly: 3, pushed: 0 },
           retrievalScores: { results: 300, changed: 0, byQuery: null, byDocument: null },
         },
       },
@@ -795,6 +803,16 @@ describe('a diagnosis', () => {
       sentence: '30 of 33 missing judged documents were deleted in the manifest.',
     });
     expect(found.weighed).not.toContain('store_size');
+  });
+
+  it('calls documents lost if they share an id with another document, which replaced them', () => {
+    const run = { labels: { probed: 100, stale: 20, deleted: 0, lost: 20 } };
+    const found = diagnose(observing({ ...losing(40), run }));
+    expect(found).toMatchObject({ cause: 'index_lost_documents' });
+    expect(found.signs.find(({ name }) => name === 'gone_documents')).toMatchObject({
+      state: 'lost',
+      sentence: '20 of 40 missing judged documents have no replacement in the store.',
+    });
   });
 
   it('names missing documents if they went missing after the deletions that the reference run already had', () => {

@@ -21,6 +21,14 @@ describe('the next recorded diagnosis', () => {
     expect(replacesLast(slow, { ...nobodyKnows, alerts: [...slow.alerts, 'a measure changed'] }, 'steady')).toBe(false);
   });
 
+  it('keeps a trusted cause if another run only suggests another cause with low confidence', () => {
+    const guess = { ...outage, confidence: 'low', runId: 'run-2' } as const;
+    expect(replacesLast(slow, guess, 'steady')).toBe(false);
+    expect(replacesLast({ ...slow, confidence: 'low' }, guess, 'steady', true)).toBe(false);
+    expect(replacesLast(slow, { ...guess, confidence: 'medium' }, 'steady')).toBe(true);
+    expect(replacesLast(slow, { ...guess, alerts: [...slow.alerts, 'stale labels'] }, 'steady')).toBe(true);
+  });
+
   it('changes the cause of the same run if the manifest now lists the missing documents as deleted', () => {
     const gone = (state: 'lost' | 'deleted') => [sign('gone_documents', state, '')];
     const lost = { ...slow, cause: 'index_lost_documents', signs: gone('lost') } as const;
