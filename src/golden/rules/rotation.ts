@@ -54,20 +54,20 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 
 /**
  * Returns the queries of the new version. A query that the old version contains with the same id gets the text and the
- * judgments of the old version if its text is the same or was cut off. The scores of the two versions then differ only
+ * judgments of the old version if its text is the same or was edited. The scores of the two versions then differ only
  * because of their queries. Returns null if no query changes.
  *
- * @param cutOff ids of the queries whose texts were cut off
+ * @param edited ids of the queries whose texts were edited or cut off
  */
 export function restoredQueries(
   before: readonly GoldenQuery[],
   after: readonly GoldenQuery[],
-  cutOff: ReadonlySet<string>,
+  edited: ReadonlySet<string>,
 ): readonly GoldenQuery[] | null {
   const known = new Map(before.map((query) => [query.id, query]));
   const restored = after.map((query) => {
     const old = known.get(query.id);
-    if (old === undefined || (old.text !== query.text && !cutOff.has(query.id))) return query;
+    if (old === undefined || (old.text !== query.text && !edited.has(query.id))) return query;
     return { ...query, text: old.text, judgments: old.judgments };
   });
   return sharedQueries(after, restored).length === after.length ? null : restored;

@@ -109,7 +109,7 @@ export async function overlappingRuns(
 /**
  * Lets the new version take over once the runs of both versions have completed at enough ticks. From then on, the
  * scores of the new version are exported. Thresholds shift with the mean score of the set, so that the verdicts on an
- * unchanged retriever stay the same. Changed judgments and cut-off texts of the same queries do not shift thresholds,
+ * unchanged retriever stay the same. Changed judgments and edited texts of the same queries do not shift thresholds,
  * because such a shift would hide a faulty import. The change is recorded as a deployment, with the mean scores of both
  * versions on the overlapping runs.
  */
@@ -166,7 +166,7 @@ export async function advanceRotation(
 
 /**
  * Scores the new version with the old judgments of the queries that both versions contain, and with the old results of
- * the queries whose texts were cut off; null if the new version changed neither.
+ * the queries whose texts were edited; null if the new version changed neither.
  */
 async function scoresAsBefore(
   context: Context,
@@ -176,15 +176,16 @@ async function scoresAsBefore(
 ): Promise<readonly SegmentScore[] | null> {
   const [before, after] = await Promise.all([from, to].map((run) => queriesOfRun(context.db.golden.sets, run)));
   const { goldenSet, goldenSetVersion } = from;
-  const cutOff = new Set(await context.db.golden.sets.cutOff(goldenSet, goldenSetVersion, to.goldenSetVersion));
-  const queries = restoredQueries(judgedQueries(before ?? []), judgedQueries(after ?? []), cutOff);
+  const texts = await context.db.golden.sets.editedTexts(goldenSet, goldenSetVersion, to.goldenSetVersion);
+  const edited = new Set(texts.map(({ id }) => id));
+  const queries = restoredQueries(judgedQueries(before ?? []), judgedQueries(after ?? []), edited);
   if (queries === null || to.answersDeletedAt !== null) return null;
-  if (cutOff.size > 0 && from.answersDeletedAt !== null) return null;
-  const old = cutOff.size === 0 ? [] : await answersAsIn(context, to, from);
+  if (edited.size > 0 && from.answersDeletedAt !== null) return null;
+  const old = edited.size === 0 ? [] : await answersAsIn(context, to, from);
   const latest = await answersAsIn(context, to, to);
   const answers = [
-    ...old.filter(({ queryId }) => cutOff.has(queryId)),
-    ...latest.filter(({ queryId }) => !cutOff.has(queryId)),
+    ...old.filter(({ queryId }) => edited.has(queryId)),
+    ...latest.filter(({ queryId }) => !edited.has(queryId)),
   ];
   return (await context.statistics.scoreRun(queries, answers, to.settings, new Set(), signal)).scores;
 }

@@ -293,11 +293,11 @@ async function cutOffTexts(
   { set: { name, version }, created }: Awaited<ReturnType<GoldenSets['add']>>,
 ): Promise<string[]> {
   if (!created || version === 1) return [];
-  const cutOff = await sets.cutOff(name, version - 1, version);
+  const cutOff = (await sets.editedTexts(name, version - 1, version)).filter(({ isCutOff }) => isCutOff);
   const [first] = cutOff;
   if (first === undefined) return [];
   return [
-    `Queries whose texts are only the beginnings of their texts in version ${version - 1}: ${cutOff.length} (first: ${first}). Check whether a length limit cut the texts off.`,
+    `Queries whose texts are only the beginnings of their texts in version ${version - 1}: ${cutOff.length} (first: ${first.id}). Check whether a length limit cut the texts off.`,
   ];
 }
 

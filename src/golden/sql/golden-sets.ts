@@ -80,19 +80,30 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
     },
 
     /**
-     * Returns, in import order, the ids of the queries whose texts in a version are only the beginnings of their texts
-     * in an earlier version, as after an import with a length limit.
+     * Returns, in import order, the queries whose texts in a version differ from their texts in an earlier version,
+     * although they are the same queries: they have the same judgments as before, or their texts are only the beginnings
+     * of their earlier texts (`isCutOff`), as after an import with a length limit.
      */
-    async cutOff(name: string, earlier: number, version: number): Promise<readonly string[]> {
-      const rows = await queryRows<{ id: string }>(
+    async editedTexts(name: string, earlier: number, version: number) {
+      return queryRows<{ readonly id: string; readonly isCutOff: boolean }>(
         pool,
-        `select cut.query_id as id from golden_queries cut join golden_queries whole using (golden_set, query_id)
-          where golden_set = $1::text and whole.version = $2::integer and cut.version = $3::integer
-            and length(cut.text) < length(whole.text) and starts_with(whole.text, cut.text)
-          order by cut.position`,
-        [name, earlier, version],
+        `with edited as (
+           select now.query_id as id, now.position, starts_with(before.text, now.text) as is_cut_off
+             from golden_queries now join golden_queries before using (golden_set, query_id)
+            where golden_set = $1::text and before.version = $2::integer and now.version = $3::integer
+              and now.text <> before.text and before.text <> $4::text
+         ), judged as (
+           select query_id as id, version, array_agg(array[document_id, grade::text] order by document_id) as judgments
+             from golden_judgments join edited on edited.id = query_id
+            where golden_set = $1::text and version in ($2::integer, $3::integer) group by query_id, version
+         )
+         select edited.id, is_cut_off from edited
+           left join judged before on before.id = edited.id and before.version = $2::integer
+           left join judged now on now.id = edited.id and now.version = $3::integer
+          where is_cut_off or before.judgments is not distinct from now.judgments
+          order by position`,
+        [name, earlier, version, ERASED_TEXT],
       );
-      return rows.map(({ id }) => id);
     },
 
     /** Returns the origins of the queries of all versions, sorted by query id. */

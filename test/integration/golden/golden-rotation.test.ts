@@ -125,10 +125,13 @@ describe('a new version of a golden set', () => {
     expect(gauge('recalld_check_state', { check: floorName(set), state: 'critical' })).toBe(1);
   });
 
-  it('keeps the threshold when texts of the same queries were cut off, so that a damaged import is critical', async () => {
+  it.each([
+    ['were cut off', (text: string) => text.slice(0, -1)],
+    ['were edited', (text: string) => `it, as in ${text}`],
+  ])('keeps the threshold when texts of the same queries %s, so that a damaged import is critical', async (_, edit) => {
     const { world, set } = await aRotation(1);
-    const cutOff = goldenQueries(40).map((query) => ({ ...query, text: query.text.slice(0, -1) }));
-    await world.importSet({ contentHash: 'v3', queries: cutOff });
+    const edited = goldenQueries(40).map((query) => ({ ...query, text: edit(query.text) }));
+    await world.importSet({ contentHash: 'v3', queries: edited });
     await world.full(hour(2));
     const gauge = await world.gauges();
     expect(gauge('recalld_threshold', { check: floorName(set) })).toBeCloseTo(0.8, 9);
