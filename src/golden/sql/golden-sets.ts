@@ -100,7 +100,7 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
          select edited.id, is_cut_off from edited
            left join judged before on before.id = edited.id and before.version = $2::integer
            left join judged now on now.id = edited.id and now.version = $3::integer
-          where is_cut_off or before.judgments is not distinct from now.judgments
+          where is_cut_off or before.judgments = now.judgments
           order by position`,
         [name, earlier, version, ERASED_TEXT],
       );

@@ -61,7 +61,8 @@ export const causeTexts = {
   },
   filter: {
     title: 'a filter drops documents',
-    action: 'Compare the filter of a call with the document fields: look for a renamed value, field or tenant.',
+    action:
+      'Compare the filter of a call with the document fields: look for a renamed value, field or tenant. If no filter changed, the search index may skip stored documents; rebuild it.',
     shows: 'a call without the filter finds the dropped documents',
   },
   live_traffic: {
