@@ -115,7 +115,7 @@ describe('the command line', () => {
       name: 'a run that is not there',
       line: 'runs show nope',
       code: 2,
-      says: /^recalld: There is no golden run nope\. `recalld runs list` shows the existing runs\.$/m,
+      says: /^recalld: There is no golden run nope\. `recalld runs list` and GET \/v1\/golden-runs list the existing runs\.$/m,
     },
   ];
   it.each(mistakes)('explains $name', async ({ line, files, code, says }) => {

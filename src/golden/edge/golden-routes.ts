@@ -43,7 +43,7 @@ import { pinRun, unpin } from '../runs/pin-baseline.ts';
 import { startGoldenRun } from '../runs/run-golden-set.ts';
 import { type RunQuery, readRunQueries, summarizeRun, summarizeRunSoFar, verdictOf } from '../runs/run-summary.ts';
 import { metricsOf } from '../runs/score-json.ts';
-import { compareRunsById, findCompleted } from '../runs/stored-runs.ts';
+import { compareRunsById, findCompleted, findRun } from '../runs/stored-runs.ts';
 import { importGoldenQueries } from '../sets/import-golden-set.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
@@ -125,13 +125,6 @@ export function addGoldenRuns(
 /** Returns a copy of the context whose database writes name the caller in the audit log. */
 function actingFor(context: Context, request: FastifyRequest): Context {
   return { ...context, db: context.dbBy(keyHolder(request)) };
-}
-
-/** @throws RecalldError run_unknown */
-export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
-  const run = await runs.find(id);
-  if (run !== null) return run;
-  throw new RecalldError('run_unknown', `There is no golden run ${id}. GET /v1/golden-runs lists the existing runs.`);
 }
 
 async function briefRun(runs: GoldenRuns, run: GoldenRun) {

@@ -224,11 +224,12 @@ function keyOf(measure: string) {
   throw new RecalldError('metric_unknown', `The metric "${measure}" has no cutoff. Write it as ${measure}@10.`);
 }
 
-/** @throws RecalldError run_unknown, with a hint for the command line */
+/** @throws RecalldError run_unknown */
 export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
-  throw new RecalldError('run_unknown', `There is no golden run ${id}. \`recalld runs list\` shows the existing runs.`);
+  const hint = '`recalld runs list` and GET /v1/golden-runs list the existing runs.';
+  throw new RecalldError('run_unknown', `There is no golden run ${id}. ${hint}`);
 }
 
 /**

@@ -11,8 +11,8 @@ import type { DocumentFate } from '../../rules/labels.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import { answersByDocument, queriesByDocument, scoreQueries } from '../../rules/score-run.ts';
 import { scoresOf } from '../../runs/run-summary.ts';
+import { findRun } from '../../runs/stored-runs.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
-import { findRun } from '../golden-routes.ts';
 
 const MAX_DEPLOYMENTS = 100;
 

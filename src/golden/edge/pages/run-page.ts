@@ -26,8 +26,9 @@ import {
 import { staleParts } from '../../rules/labels.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import type { RunSummaryJson } from '../../run-summary-schema.ts';
+import { findRun } from '../../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
-import { findRun, summarizeAnyRun } from '../golden-routes.ts';
+import { summarizeAnyRun } from '../golden-routes.ts';
 import { charted, goldenChart, runTones } from './golden-page.ts';
 import { comparedWith, deploymentsWithin, diagnosisOf } from './golden-reads.ts';
 import { queryTable, readQueryTable } from './query-table.ts';
