@@ -18,7 +18,7 @@ import {
 const DEPLOYMENTS_MS = 7 * DAY_MS;
 const MAX_DEPLOYMENTS = 100;
 
-export type DetailedStatus = Awaited<ReturnType<typeof readStatus>>;
+export type DetailedStatus = Awaited<ReturnType<typeof readDetailedStatus>>;
 
 /** Reads the status of every pipeline, in config order. */
 export async function readStatuses(context: Context): Promise<readonly PipelineStatus[]> {
@@ -27,20 +27,21 @@ export async function readStatuses(context: Context): Promise<readonly PipelineS
   return context.pipelines.map((pipeline) => pipelineStatus(pipeline, facts, now));
 }
 
+/** Reads the status of a pipeline, with the time of the status (`at`). */
 export async function readStatus(context: Context, pipeline: WatchedPipeline) {
   const at = context.clock.now();
-  const [facts, deployments] = await Promise.all([
-    readFacts(context, at),
-    context.db.live.deployments.list({
-      pipeline: pipeline.name,
-      since: new Date(at.getTime() - DEPLOYMENTS_MS),
-      limit: MAX_DEPLOYMENTS,
-    }),
+  return { ...pipelineStatus(pipeline, await readFacts(context, at), at), at };
+}
+
+/** Reads the status of a pipeline, its recent deployments, and the runs behind its scores. */
+export async function readDetailedStatus(context: Context, pipeline: WatchedPipeline) {
+  const since = new Date(context.clock.now().getTime() - DEPLOYMENTS_MS);
+  const [status, deployments] = await Promise.all([
+    readStatus(context, pipeline),
+    context.db.live.deployments.list({ pipeline: pipeline.name, since, limit: MAX_DEPLOYMENTS }),
   ]);
-  const status = pipelineStatus(pipeline, facts, at);
   return {
     ...status,
-    at,
     /** The runs that produced each golden set's scores. */
     runs: await Promise.all(status.golden.map(({ goldenSet }) => readRuns(context, pipeline.name, goldenSet))),
     /** Deployments of the last seven days, newest first. */

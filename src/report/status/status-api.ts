@@ -18,7 +18,7 @@ import { type AuthenticationSettings, requireScope } from '../../platform/access
 import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { pageOf, parseRequest, sliceAt } from '../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
-import { type DetailedStatus, readStatus, readStatuses } from './read-status.ts';
+import { type DetailedStatus, readDetailedStatus, readStatuses } from './read-status.ts';
 import {
   feedbackSummaryQuery,
   feedbackSummarySchema,
@@ -49,7 +49,7 @@ export function addPipelines(app: FastifyInstance, contextOf: ContextOf, authent
   app.get('/v1/pipelines/:pipeline/status', read, async (request) => {
     const { pipeline } = parseRequest(request.params, pipelineParams, 'path');
     const context = contextOf(request);
-    return statusJson(await readStatus(onReplica(context), findPipeline(context.pipelines, pipeline)));
+    return statusJson(await readDetailedStatus(onReplica(context), findPipeline(context.pipelines, pipeline)));
   });
 }
 

@@ -57,11 +57,12 @@ export async function readGoldenPage(
   const { goldenSet, cron } = set;
   const { from, until } = range;
   const asked = { pipeline: pipeline.name, goldenSet, from, until, measures: charted.map(({ measure }) => measure) };
-  const [trends, runs, deployments, [diagnosis]] = await Promise.all([
+  const [trends, runs, deployments, [diagnosis], baseline] = await Promise.all([
     reads.golden.runReads.trends(asked),
     reads.golden.runReads.history({ ...asked, until: startOf(before) ?? until, limit: MAX_RUNS + 1 }),
     deploymentsWithin(context, pipeline.name, from, until),
     db.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
+    db.golden.baselines.pinned(pipeline.name, goldenSet),
   ]);
   return {
     pipeline: pipeline.name,
@@ -79,7 +80,7 @@ export async function readGoldenPage(
       deployments,
       /** Incident of the pipeline at the end of the time range; null if there is none. */
       diagnosis: diagnosis ?? null,
-      baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
+      baseline,
       floors: new Map(ofKind(pipeline.checks, 'floor').map((floor) => [floor.measure, floor])),
     },
   };
