@@ -5,7 +5,7 @@ export type GeneratedQuery =
   | { readonly kind: 'query'; readonly query: string }
   /** The model found nothing to ask about, or refused to ask. */
   | { readonly kind: 'no_query' }
-  /** `problem` completes the sentence that is sent to the model, `That is not usable: `. */
+  /** `problem` completes the sentence that is sent to the model, `This answer cannot be used: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**
