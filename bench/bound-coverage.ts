@@ -74,9 +74,9 @@ export function measureCoverage(
   const first = [...firstDraws(measured, random), ...firstDraws(poolWorlds, randomNumbers(SEED + 2))];
   const low = first.filter(({ coverage }) => !quick && coverage.share < MIN_COVERAGE).map(({ bound }) => bound);
   const repeated = [...new Set([...(before?.repeated ?? []), ...low])];
-  const anew = randomNumbers(SEED + 1);
+  const repeatedNumbers = randomNumbers(SEED + 1);
   const cells = worlds.map((cell, i) =>
-    repeated.includes(cell.bound) ? measure(cell, TIMES_REPEATED * draws, anew) : (first[i] as CoveredCell),
+    repeated.includes(cell.bound) ? measure(cell, TIMES_REPEATED * draws, repeatedNumbers) : (first[i] as CoveredCell),
   );
   return { provenance: provenance(commandOf('bound-coverage', scale), SEED, startedAt), cells, repeated };
 }

@@ -1,4 +1,4 @@
-/** 95 % bounds for counts from simulations. */
+/** 95 % confidence intervals for counts from simulations. */
 import { mean, meanInterval } from '../src/math/stats/descriptive.ts';
 import { chiSquareQuantile } from '../src/math/stats/distributions.ts';
 import { wilsonInterval } from '../src/math/stats/intervals.ts';
@@ -28,9 +28,9 @@ const CONFIDENCE = 0.95;
  * Upper 95 % limit for the sum of counts that are all 0: -ln 0.05. The limit for the mean of n counts is 1/n of this
  * limit.
  */
-const NEVER = -Math.log(1 - CONFIDENCE);
+const ZERO_SUM_LIMIT = -Math.log(1 - CONFIDENCE);
 
-/** Wilson's interval. */
+/** Returns a share with its 95 % interval (Wilson). */
 export function shareWithBounds(count: number, trials: number): ShareWithBounds {
   const share = count / trials;
   return { share, ...wilsonInterval(share, trials, CONFIDENCE) };
@@ -39,12 +39,12 @@ export function shareWithBounds(count: number, trials: number): ShareWithBounds 
 /** Returns the mean of counts with its 95 % interval. If all counts are 0, the upper limit is still above 0. */
 export function meanWithBounds(counts: readonly number[]): MeanWithBounds {
   const value = mean(counts);
-  if (value === 0) return { mean: 0, low: 0, high: NEVER / counts.length };
+  if (value === 0) return { mean: 0, low: 0, high: ZERO_SUM_LIMIT / counts.length };
   const { low, high } = meanInterval(counts, CONFIDENCE);
   return { mean: value, low: Math.max(0, low), high };
 }
 
-/** Number of events per year, with the exact Poisson interval of Garwood (1936). */
+/** Returns the number of events per year with its exact Poisson interval (Garwood 1936). */
 export function rateWithBounds(count: number, years: number): RateWithBounds {
   const tail = (1 - CONFIDENCE) / 2;
   return {

@@ -4,7 +4,7 @@
  *     npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
  * `--scale 4` simulates four times as many streams. FILE is written after each scenario and volume; `--resume`
- * continues from the results in it.
+ * continues from the results in FILE.
  */
 import { pathToFileURL } from 'node:url';
 import { articleWorld } from './density/article-world.ts';

@@ -121,9 +121,9 @@ export async function measureDense(
   const startedAt = performance.now();
   const plan = quick ? quickPlan : fullPlan;
   const settings = await encodedSettings(encoder ?? 'use-lite', plan.articles);
-  const told = (what: string): void => say(`${what}: ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  const sayElapsed = (what: string): void => say(`${what}: ${Math.round((performance.now() - startedAt) / 1000)} s`);
   const scores = await scoreCells(plan, encoder ?? 'use-lite', settings);
-  told('scores');
+  sayElapsed('scores');
   const quiet: DenseQuietCell[] = [];
   const changed: DenseChangeCell[] = [];
   const soFar = (): DenseResult => ({
@@ -133,7 +133,7 @@ export async function measureDense(
     changed,
   });
   for (const { encoded, repeats } of settings) {
-    watch(plan, encoded, repeats, scale, { quiet, changed }, told);
+    watch(plan, encoded, repeats, scale, { quiet, changed }, sayElapsed);
     keep(soFar());
   }
   return soFar();
@@ -179,7 +179,7 @@ function watch(
   repeats: boolean,
   scale: number,
   into: { readonly quiet: DenseQuietCell[]; readonly changed: DenseChangeCell[] },
-  told: (what: string) => void,
+  sayElapsed: (what: string) => void,
 ): void {
   const unrests = Object.entries(plan.unrests);
   const quiet = unrests.map((): QuietResult[] => []);
@@ -198,7 +198,7 @@ function watch(
         }
       }
     }
-    told(`${world}, stream ${stream + 1}`);
+    sayElapsed(`${world}, stream ${stream + 1}`);
   }
   const place = { world, queriesPerHour: plan.volume };
   for (const [i, [unrest]] of unrests.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Fits the weights of the diagnosis to recorded evaluations, and measures how accurate they are in worlds that the fit
- * did not use: pipelines of other shapes, other kinds of faults, and faults whose cause is not in the list.
+ * Fits the weights of the diagnosis to recorded evaluations, and measures the accuracy of these weights in worlds that
+ * the fit did not use: pipelines of other shapes, other kinds of faults, and faults whose cause is not in the list.
  *
  *     npx tsx bench/diagnosis.ts --training --record FILE
  *     npx tsx bench/diagnosis-fit.ts --from FILE... [--check FILE...] [--out FILE] [--report FILE] [--spread NATS]
@@ -34,7 +34,7 @@ import { type FitProvenance, sourceOf } from './diagnosis/fit/write-estimates.ts
 import { writeResult } from './result-file.ts';
 
 /**
- * Reliability of two rankings of the same worlds: one uses weights set by judgment, the other uses weights fitted
+ * Reliability of two rankings of the same worlds: one uses weights set by experts, the other uses weights fitted
  * without these worlds.
  */
 export interface Comparison {

@@ -76,8 +76,8 @@ interface Drawn extends Ranked {
 /** Lists the properties of a pipeline that determine which signs the diagnosis can observe. */
 function shapeText({ hasStore, hasEmbedder, hasDensity, liveQueries, segments, candidates }: Shape): string {
   const parts = { store: hasStore, embedder: hasEmbedder, density: hasDensity, live: liveQueries > 0 };
-  const told = { segments: segments > 0, stages: candidates !== null };
-  return Object.entries({ ...parts, ...told })
+  const optional = { segments: segments > 0, stages: candidates !== null };
+  return Object.entries({ ...parts, ...optional })
     .flatMap(([part, has]) => (has ? part : []))
     .join(' ');
 }

@@ -3,8 +3,8 @@
  *
  *     npx tsx bench/export-memory.ts [--rows 5000000] [--format parquet|csv|jsonl]
  *
- * Needs the build in dist/. PostgreSQL is a separate process and is not included. Exits with 1 if the peak exceeds the
- * documented limit.
+ * Needs the build in dist/. PostgreSQL is a separate process, so its memory is not counted. Exits with 1 if the peak
+ * exceeds the documented limit.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

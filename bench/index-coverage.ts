@@ -1,5 +1,6 @@
 /**
- * Measures how often the intervals of index truth contain the true value, and how soon a wrong store causes a page.
+ * Measures how often the intervals of the index checks contain the true value, and how soon a wrong store causes a
+ * page.
  *
  *     npx tsx bench/index-coverage.ts [--quick] [--scale N] [--out FILE]
  *

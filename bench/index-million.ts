@@ -1,6 +1,6 @@
 /**
- * Runs a round on one million documents in pgvector, measures the process memory, and checks that a killed round can
- * be continued.
+ * Runs a round of index checks on one million documents in pgvector, measures the process memory, and checks that a
+ * killed round can be continued.
  *
  *     npm run build && npx tsx bench/index-million.ts [--documents N]
  *

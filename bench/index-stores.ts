@@ -1,5 +1,5 @@
 /**
- * Measures in real stores (pgvector, Chroma, and a vector set in Redis 8) how often the intervals of index truth
+ * Measures in real stores (pgvector, Chroma, and a vector set in Redis 8) how often the intervals of the index checks
  * contain the true value, and whether a store with wrong documents causes a page in the first round.
  *
  *     test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
@@ -63,7 +63,7 @@ const SHARES = [0, 0.005, 0.02, 0.1] as const;
 const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
-const ANEW = 10;
+const REPEAT_FACTOR = 10;
 /** Number of rounds in which the same documents are wrong; after these rounds, other documents are made wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
@@ -251,18 +251,18 @@ export async function measureStore(
   for (const share of SHARES) {
     const first = await drawFrom(pool, opened, share, size, random);
     const lag = await followDays(pool, opened, share, size, random);
-    const isTold = first.every(({ held }) => held.share >= MIN_COVERAGE);
-    const broken = isTold ? first : await drawAnew(pool, opened, share, size);
+    const isSufficient = first.every(({ held }) => held.share >= MIN_COVERAGE);
+    const broken = isSufficient ? first : await repeatDraws(pool, opened, share, size);
     keep([...broken, lag].map((cell) => ({ store, ...cell })));
   }
 }
 
 /**
- * Repeats the simulation for one share of wrong documents, with `ANEW` times as many rounds. The seed depends only on
- * the share, so earlier simulations do not change the result.
+ * Repeats the simulation for one share of wrong documents, with `REPEAT_FACTOR` times as many rounds. The seed depends
+ * only on the share, so earlier simulations do not change the result.
  */
-export function drawAnew(pool: Pool, opened: FillableStore, share: number, size: Size) {
-  const draws = ANEW * size.draws;
+export function repeatDraws(pool: Pool, opened: FillableStore, share: number, size: Size) {
+  const draws = REPEAT_FACTOR * size.draws;
   return drawFrom(pool, opened, share, { ...size, draws }, randomNumbers(SEED + Math.round(1000 * share)));
 }
 

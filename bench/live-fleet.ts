@@ -43,7 +43,7 @@ const DAYS = 2;
 const quiet = { debug: noop, info: noop, warn: noop, error: noop };
 
 function noop(): void {
-  // The bench prints only its measurements.
+  // The benchmark prints only its measurements.
 }
 
 const folder = await mkdtemp(path.join(tmpdir(), 'recalld-live-fleet-'));

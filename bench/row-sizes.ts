@@ -35,7 +35,7 @@ const DIMENSIONS = [0, 384, 768, 1536];
 const quiet = { debug: noop, info: noop, warn: noop, error: noop };
 
 function noop(): void {
-  // The bench prints only its measurements.
+  // The benchmark prints only its measurements.
 }
 
 export async function measureRowSizes(rows: number): Promise<RowSizes> {

@@ -44,7 +44,7 @@ export interface SoakSettings {
 
 const GOLDEN_QUERIES = 100;
 /** After this time, leases, locks and waits of interrupted jobs have expired. */
-const SETTLE_MS = 180_000;
+const EXPIRY_MS = 180_000;
 
 /** Runs the soak test to its end and releases all resources, even after an error. */
 export async function soak(settings: SoakSettings): Promise<SoakResult> {
@@ -120,7 +120,7 @@ async function run(
   // Scheduling continues, because a tick finds runs that no worker is processing.
   const loadEnded = new Date();
   await waitFor(async () => (await readGoldenLedger(ask, loadEnded)).running === 0, {
-    timeoutMs: SETTLE_MS,
+    timeoutMs: EXPIRY_MS,
   });
 
   const requested = [...callers.runs];

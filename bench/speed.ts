@@ -1,6 +1,6 @@
 /**
- * Measures the costs of recalld. In the same rounds, each row also measures the programs with which recalld is
- * compared.
+ * Measures the costs of recalld. In the same rounds, each row of the result also measures the programs with which
+ * recalld is compared.
  *
  *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` writes the page
  *     npm run bench -- NAME... [--quick]     only these rows, or a hundredth of the work: prints their results
@@ -77,12 +77,12 @@ async function measure(quick: boolean, names: readonly string[]): Promise<SpeedR
 
 /** Returns the earlier results, in which the newly measured rows replace the rows with the same names. */
 function keep(before: SpeedResult, { provenance: now, load, rows: measured }: SpeedResult): SpeedResult {
-  const apart = measured.map((row) => ({ ...row, notes: [...row.notes, howApart(row.name, now, load)] }));
+  const apart = measured.map((row) => ({ ...row, notes: [...row.notes, separationNote(row.name, now, load)] }));
   const kept = before.rows.map((row) => apart.find(({ name }) => name === row.name) ?? row);
   return { ...before, rows: [...kept, ...apart.filter((row) => !kept.includes(row))] };
 }
 
-function howApart(name: string, { date, machine }: Provenance, load: number): string {
+function separationNote(name: string, { date, machine }: Provenance, load: number): string {
   return `Measured separately from the other rows, by \`npm run bench -- ${name}\` on ${date}, ${machine}. The load average before the measurement was ${round(load)}, caused by other processes.`;
 }
 

@@ -75,7 +75,7 @@ export interface VariantResult {
 const SEED = 20_261_124;
 const DAYS = 90;
 /** Share of queries that are rated. */
-const SAID = 0.15;
+const RATED_SHARE = 0.15;
 /** Share of sampled sessions that are graded. */
 const GRADED = 0.1;
 /** Maximum number of queries per session. */
@@ -127,7 +127,7 @@ function playDay(
     const isGraded = cluster < GRADED * rate;
     // A query that is not sampled is stored only if it has negative feedback.
     for (let query = 0; query < size; query++) {
-      const replacesLast = random.uniform() < SAID;
+      const replacesLast = random.uniform() < RATED_SHARE;
       const isGood = random.uniform() < 1 - Math.min(1, (1 - positive + loss) * mood);
       const isBad = replacesLast && !isGood;
       if (cluster >= rate && !isBad) continue;

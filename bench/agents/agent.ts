@@ -27,7 +27,7 @@ export interface Call {
 /** Habits of an agent without a fault. */
 export interface Habits {
   readonly maxCalls: number;
-  /** Share of turns in which the router asks the right source first. */
+  /** Share of turns in which the router queries the right source first. */
   readonly routed: number;
   /** Probability that the reader recognizes an answer in the retrieved documents. */
   readonly seen: number;

@@ -86,7 +86,7 @@ export async function openLibrary(): Promise<Library> {
       texts: [text, ...rewritten(text, frequency), inventedAnswer(id, text)],
     };
   });
-  /** Returns an answer like those that a model writes from memory: sometimes right, otherwise about another subject. */
+  /** Returns an answer as a model might write it from memory: sometimes right, otherwise about another subject. */
   function inventedAnswer(id: string, text: string): string {
     const words = contentWords(text);
     const scored = sentences

@@ -27,7 +27,7 @@ export const EPISODES_PER_HOUR = 100;
 /** Relative amplitude of the daily traffic cycle. */
 const SWING = 0.4;
 /** Probability that a session continues with another turn about the same article. */
-const GOES_ON = 0.3;
+const CONTINUATION_CHANCE = 0.3;
 /** Standard deviation of the logarithm of an article's popularity. */
 const WANDER = 0.5;
 /** Number of hours in which a deviation in popularity decays by a factor of e. */
@@ -93,7 +93,7 @@ export function createTraffic(
           const calls = runTurn(library, question, fault, habits, random);
           const tally = turnTally(library, question, fault, calls);
           episodes.push({ cluster: hour * 1e6 + sessions, probability: 1, tally, at, question, calls });
-        } while (random.uniform() < GOES_ON && episodes.length < count);
+        } while (random.uniform() < CONTINUATION_CHANCE && episodes.length < count);
       }
       hour += 1;
       return episodes.toSorted((a, b) => a.at - b.at);
@@ -161,7 +161,7 @@ const HISTORY_MS = 14 * DAY_MS;
 const LOOK_MS = 5 * MINUTE_MS;
 
 export interface Watch {
-  /** Returns the effects of the measures that are outside their normal ranges. Must be called every five minutes. */
+  /** Returns the effects of all measures outside their normal ranges. Must be called every five minutes. */
   look(episodes: readonly TimedEpisode[], now: number): readonly EffectKind[];
   observed(episodes: readonly TimedEpisode[], now: number): Partial<ObservedLive>;
   copy(): Watch;

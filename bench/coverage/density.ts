@@ -1,4 +1,4 @@
-/** Intervals of query density. Live sessions are ranked among the sessions of a baseline, which is itself a sample. */
+/** Scenarios for the intervals of query density, which ranks live sessions among the sessions of a sampled baseline. */
 import { coverageTotals, pooledCoverage } from '../../src/density/rules/pooled-density.ts';
 import { densityOf, queryDensity, repeatDensity, SURPRISE_VARIANCE } from '../../src/density/rules/query-density.ts';
 import {

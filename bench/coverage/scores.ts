@@ -1,6 +1,6 @@
 /**
- * Intervals of golden scores and of index recall. The mean over the sampled queries estimates the mean over all
- * possible queries.
+ * Scenarios for the intervals of golden scores and of index recall. The mean over the sampled queries estimates the
+ * mean over all possible queries.
  */
 import { summarize } from '../../src/math/stats/descriptive.ts';
 import type { RandomNumbers } from '../random-numbers.ts';

@@ -1,4 +1,4 @@
-/** The principal directions of vectors, used to reduce vectors to a few dimensions. */
+/** Computes the principal directions of vectors, which serve to reduce vectors to a few dimensions. */
 import { dotProduct, lengthOf, type Matrix } from '../../src/math/vector/matrix.ts';
 import { randomNumbers } from '../random-numbers.ts';
 

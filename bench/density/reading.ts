@@ -1,4 +1,4 @@
-/** The daemon's explanation of a density alert: the topic and the cause. */
+/** Explains a density alert as the daemon does, by its topic and its cause. */
 
 import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';

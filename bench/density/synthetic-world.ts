@@ -1,4 +1,4 @@
-/** A store with topics in groups, and queries at some distance from their chunks, as in real traffic. */
+/** Creates a store with groups of topics, and queries at some distance from their chunks, as in real traffic. */
 import { matrixOf } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { World } from './world.ts';

@@ -43,7 +43,7 @@ export const noChange: TrafficChange = { added: null, factors: null };
 const QUERIES_PER_SESSION = 3;
 const STAYS_ON_TOPIC = 0.8;
 /** Correlation between the difficulties of one user's queries. */
-const SAME_PERSON = 0.3;
+const USER_CORRELATION = 0.3;
 const WEEKEND_VOLUME = 0.45;
 const NIGHT_VOLUME = 0.25;
 /** Amplitude of the daily cycle of a topic's popularity, as a logarithm. */
@@ -95,7 +95,7 @@ export function traffic(
   };
   const questionOf = (topic: number, person: number): number => {
     const questions = ranked.get(topic) ?? [];
-    const ease = Math.sqrt(SAME_PERSON) * person + Math.sqrt(1 - SAME_PERSON) * random.normal();
+    const ease = Math.sqrt(USER_CORRELATION) * person + Math.sqrt(1 - USER_CORRELATION) * random.normal();
     return questions[Math.min(questions.length - 1, Math.floor(normalShare(ease) * questions.length))] ?? 0;
   };
   return {

@@ -1,4 +1,4 @@
-/** Queries and store of a scenario: the common interface of the synthetic and the real scenarios. */
+/** Queries and store of a scenario: the common interface of synthetic and real scenarios. */
 
 import { coverageScores } from '../../src/density/rules/query-score.ts';
 import { type Matrix, rowOf } from '../../src/math/vector/matrix.ts';

@@ -14,7 +14,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import type { Shape } from './shape.ts';
 import { changesOf } from './traffic.ts';
 
-/** Returns the kinds of the firing alerts. Each common check is configured in only some of the worlds. */
+/** Returns the kinds of the firing alerts. Each common check is configured in only some worlds. */
 export function alertsOf(
   { run, live, density }: Observations,
   { reference, now }: Record<'reference' | 'now', ComparedSide>,

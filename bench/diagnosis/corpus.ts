@@ -1,6 +1,6 @@
 /**
  * Documents and queries of a pipeline, in memory. The weights of the diagnosis were tuned on the demo's passages and
- * questions; diagnoses are tested on random corpora.
+ * queries; diagnoses are tested on random corpora.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -27,7 +27,7 @@ export interface Corpus {
 
 const DIMENSIONS = 256;
 
-/** Returns the demo's corpus: 240 passages of 48 articles, and 1,190 questions with one relevant passage each. */
+/** Returns the demo's corpus: 240 passages of 48 articles, and 1,190 queries with one relevant passage each. */
 export async function demoCorpus(): Promise<Corpus> {
   const [documents, questions] = await Promise.all([readDemoDocuments(), readDemoQuestions()]);
   const fitted = fitInverseDocumentFrequencies(documents.map(({ text }) => text));

@@ -41,9 +41,9 @@ export interface Broken {
   /** Returns an error code or `timeout` if the call fails; null if it succeeds. */
   readonly failure?: (call: Call) => string | null;
   readonly latency?: (ms: number, call: Call) => number;
-  /** Share of live queries that fail; golden queries are sent in another way and do not fail. */
+  /** Share of live queries that fail; golden queries take another path and do not fail. */
   readonly liveFailed?: number;
-  /** Share of live queries without results; golden queries are sent in another way and do return results. */
+  /** Share of live queries without results; golden queries take another path and return results. */
   readonly liveEmpty?: number;
   /** Share of each live query's results that the fault leaves in place. */
   readonly liveResults?: number;

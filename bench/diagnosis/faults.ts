@@ -77,7 +77,7 @@ const ofOthers: readonly Fault[] = [
 
 export const faults: readonly Fault[] = [...ofCalls, ...ofAnswers, ...ofIndex, ...ofOthers, ...ofTexts, ...ofTraffic];
 
-/** Streams without a fault, in which an alert fires by chance or because of a tight threshold. */
+/** Streams without a fault in which an alert fires by chance or because of a tight threshold. */
 export const quietStreams: readonly Fault[] = [
   { name: 'no fault', does: 'nothing changed', cause: 'unknown', breakIt: () => ({}) },
   {

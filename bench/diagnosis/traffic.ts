@@ -21,7 +21,7 @@ export interface TrafficShape {
   /** True if the retriever and the service send texts. */
   readonly hasTexts: boolean;
   /** True if the service sends the latency of its responses. */
-  readonly tellsLatency: boolean;
+  readonly reportsLatency: boolean;
   /** Number of ratings in the window; 0 if the service collects no feedback. */
   readonly opinions: number;
   readonly positive: number;
@@ -36,7 +36,7 @@ export function drawTraffic(random: RandomNumbers): TrafficShape {
     positive: 0.65 + 0.3 * random.uniform(),
     topQuery: 0.005 + 0.05 * random.uniform(),
     mainLanguage: 0.88 + 0.12 * random.uniform(),
-    tellsLatency: random.uniform() < 0.5,
+    reportsLatency: random.uniform() < 0.5,
   };
 }
 
@@ -73,7 +73,7 @@ export function observeLive(
   const texts = [contextsOf(reference, 1), contextsOf(now, broken.textShare ?? 1)].map(meanOf);
   const [textBefore, textNow] = traffic.hasTexts ? texts : [null, null];
   const left = broken.liveResults ?? 1;
-  const isLanguageTold = n >= 60;
+  const isLanguageKnown = n >= 60;
   return {
     ...nothingLive,
     errors,
@@ -83,7 +83,7 @@ export function observeLive(
     characters: textBefore && textNow ? about(left * textNow.characters, textBefore.characters) : null,
     repeated: textBefore && textNow ? about(textNow.repeated, textBefore.repeated) : null,
     topQuery: sampled(broken.topQuery ?? traffic.topQuery, traffic.topQuery, other),
-    mainLanguage: isLanguageTold
+    mainLanguage: isLanguageKnown
       ? sampled(traffic.mainLanguage * (1 - (broken.otherLanguage ?? 0)), traffic.mainLanguage, other, Math.min(n, 300))
       : null,
     feedback:
@@ -142,10 +142,10 @@ function latencyOf(
   reference: ComparedSide,
   now: ComparedSide,
   n: number,
-  { tellsLatency }: TrafficShape,
+  { reportsLatency }: TrafficShape,
 ): Observations['live']['latency'] {
   const [before, after] = [reference, now].map(percentile95);
-  return !tellsLatency || before === undefined || after === undefined ? null : { before, now: after, n };
+  return !reportsLatency || before === undefined || after === undefined ? null : { before, now: after, n };
 }
 
 function percentile95({ answers }: ComparedSide): number | undefined {

@@ -289,7 +289,7 @@ function answer(
   const wavered = isCached ? found : waverOf(found, waver, random);
   const ids = (how.results?.(wavered, call) ?? wavered).slice(0, k);
   // The reranker keeps the order of the candidates, unless the fault affects the reranker.
-  const told = [
+  const stages = [
     { name: 'candidates', documents: wavered },
     { name: 'filtered', documents: isFilter ? (how.results?.(wavered, call) ?? wavered) : wavered },
   ].map(({ name, documents }) => ({ name, documents: documents.map((id) => ({ id })) }));
@@ -298,7 +298,7 @@ function answer(
     outcome: ids.length === 0 ? 'empty' : 'ok',
     documents: ids.map((id) => ({ id, score: null })),
     errorCode: null,
-    stages: candidates === null ? [] : answeredStages(query, told, undefined),
+    stages: candidates === null ? [] : answeredStages(query, stages, undefined),
   };
 }
 

@@ -1,4 +1,4 @@
-/** A retriever whose results vary although its index does not change. */
+/** A simulated retriever whose results vary although its index does not change. */
 import { mean } from '../../src/math/stats/descriptive.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
@@ -67,7 +67,7 @@ const gains = Float64Array.from({ length: MISS + 1 }, (_, rank) =>
 
 export function drawRetriever(queries: number, random: RandomNumbers): Retriever {
   const ranks = Uint8Array.from({ length: queries }, () => drawRank(random));
-  const replicas = Array.from({ length: REPLICAS }, () => drawnAnew(ranks, OWN_SHARE, random));
+  const replicas = Array.from({ length: REPLICAS }, () => redrawnRanks(ranks, OWN_SHARE, random));
   return retrieverOf(ranks, replicas);
 }
 
@@ -80,7 +80,7 @@ function drawRank(random: RandomNumbers): number {
   return rank === -1 ? MISS : rank + 1;
 }
 
-function drawnAnew(ranks: Uint8Array, share: number, random: RandomNumbers): Uint8Array {
+function redrawnRanks(ranks: Uint8Array, share: number, random: RandomNumbers): Uint8Array {
   const drawn = ranks.slice();
   for (const query of chosen(ranks.length, share, random)) drawn[query] = drawRank(random);
   return drawn;
@@ -92,7 +92,7 @@ export function rebuilt(
   { redraw, shared }: Pick<Rebuild, 'redraw' | 'shared'>,
   random: RandomNumbers,
 ): Retriever {
-  const ranks = drawnAnew(retriever.ranks, redraw, random);
+  const ranks = redrawnRanks(retriever.ranks, redraw, random);
   for (const [query, rank] of swayed(retriever, shared, random)) ranks[query] = rank;
   return retrieverOf(ranks, retriever.replicas);
 }
@@ -139,7 +139,7 @@ function* swayed({ ranks, meanNdcg }: Retriever, deviation: number, random: Rand
  * @param churn share of the queries that get random ranks
  */
 export function damage(retriever: Retriever, drop: number, churn: number, random: RandomNumbers): Retriever {
-  const ranks = drawnAnew(retriever.ranks, churn, random);
+  const ranks = redrawnRanks(retriever.ranks, churn, random);
   const replicas = retriever.replicas.map((own) => own.slice());
   let above = ranks.length * (meanNdcgOf(ranks) - retriever.meanNdcg + drop);
   while (above > 0) {

@@ -149,8 +149,8 @@ export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]
       if (previous === null || !(isBreached || run.isPossible)) return false;
       const [found] = compared(previous).metrics;
       if (!isBreached && (found === undefined || !isRegression(check, found))) return false;
-      const stood = isBreached ? check.severity : 'ok';
-      const { verdict } = evaluateRegression(check, compared(run), [compared(previous)], NO_SHIFT, stood);
+      const previousVerdict = isBreached ? check.severity : 'ok';
+      const { verdict } = evaluateRegression(check, compared(run), [compared(previous)], NO_SHIFT, previousVerdict);
       isBreached = verdict === check.severity;
       return isBreached;
     },

@@ -36,8 +36,8 @@ export interface SoakResult {
   readonly latency: readonly LatencyRow[];
   readonly memory: readonly MemoryRow[];
   /**
-   * Number of refused requests, keyed by the status that told the client to retry; the key 0 stands for requests
-   * without a response.
+   * Number of refused requests that the client retries, keyed by HTTP status; the key 0 stands for requests without a
+   * response.
    */
   readonly refusals: Readonly<Record<string, number>>;
 }

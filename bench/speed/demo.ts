@@ -34,10 +34,10 @@ async function timesOf(folder: string, args: readonly string[]): Promise<Step[]>
   });
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   const steps: Step[] = [];
-  const told: string[] = [];
+  const outputLines: string[] = [];
   let [what, since] = ['start, and healthy hours', performance.now()];
   for await (const line of createInterface({ input: child.stdout })) {
-    told.push(line);
+    outputLines.push(line);
     const next = CHAPTER.exec(line)?.[1];
     if (next === undefined) continue;
     const now = performance.now();
@@ -45,6 +45,6 @@ async function timesOf(folder: string, args: readonly string[]): Promise<Step[]>
     [what, since] = [next, now];
   }
   const code = await ended;
-  if (code !== 0) throw new Error(`recalld demo ended with ${code}:\n${told.join('\n')}`);
+  if (code !== 0) throw new Error(`recalld demo ended with ${code}:\n${outputLines.join('\n')}`);
   return [...steps, { what, ms: performance.now() - since }];
 }

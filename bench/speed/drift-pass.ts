@@ -124,7 +124,7 @@ export const driftPass: MeasureRow = async (quick) => {
   };
 };
 
-/** Searches in a worker thread while a daemon ingests queries at a rate below its capacity. */
+/** Searches in a worker thread while a daemon ingests queries at a rate below the daemon's capacity. */
 async function searchBesideIngest(url: string, queries: number, chunks: number, seconds: number) {
   const load = { url, path: '/v1/queries', connections: 8, seconds, pauseMs: 20, body: () => liveQuery() };
   await sendLoad({ ...load, seconds: seconds / 4 });

@@ -22,7 +22,7 @@ export const measures: readonly MetricKey[] = 'ndcg@10 mrr map recall@10 recall@
   .split(' ')
   .map((text) => parseMetricKey(text));
 
-/** Scores rankings in memory. */
+/** Measures how fast recalld scores rankings in memory. */
 export const evaluation: MeasureRow = async (quick) => {
   const queries = judgedRankings(quick ? 200 : 10_000, 1);
   const rates: number[] = [];

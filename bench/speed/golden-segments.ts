@@ -23,7 +23,7 @@ export async function importSet({ folder }: Daemon, queries: number): Promise<vo
   await run(process.execPath, [program, 'golden', 'import', 'set.csv', '--set', 'faq'], folder);
 }
 
-/** @returns the id of the completed run */
+/** Runs the golden set, and returns the id of the completed run. */
 export async function runSet({ url }: Daemon): Promise<string> {
   const { run_id: id } = await post(url, '/v1/golden-runs', { pipeline: 'docs', golden_set: 'faq' });
   for (;;) {

@@ -16,8 +16,8 @@ import { type Daemon, databaseOf, startScript, withDaemon } from './child.ts';
 import { figure, type MeasureRow } from './row.ts';
 
 const DAY_MS = 86_400_000;
-/** Smaller differences are noise. */
-const LEAST_MS = 50;
+/** Minimum difference in milliseconds; smaller differences are noise. */
+const MIN_DIFFERENCE_MS = 50;
 
 /** Compares a fleet after nine days with the same fleet after ninety days, to find what grows. */
 export const history: MeasureRow = async (quick) => {
@@ -103,7 +103,7 @@ function resultOf(
   const then = [...before.pages, ...before.others];
   const growth = [...after.pages, ...after.others].map((one, index) => {
     const was = then[index]?.ms ?? 0;
-    return { ...one, was, times: Math.max(one.ms, LEAST_MS) / Math.max(was, LEAST_MS) };
+    return { ...one, was, times: Math.max(one.ms, MIN_DIFFERENCE_MS) / Math.max(was, MIN_DIFFERENCE_MS) };
   });
   const grown = growth.toSorted((a, b) => b.times - a.times);
   const worst = grown.slice(0, 5).map(({ what, times }) => `${what} ${times.toFixed(2)}`);
@@ -148,7 +148,7 @@ function resultOf(
       },
     ],
     [
-      `Each of ${shape.pipelines} pipelines has a golden run of ${shape.goldenQueries} queries every hour, eight measurements every five minutes, and an incident, a deployment and eight check changes a day. One pipeline also has a judge, a shadow and density monitoring. After ${long} days, the database contains ${live} live queries and ${gb.toFixed(1)} GB; the first ${short} days have the same volume per day. Pages show the whole period. To compute the growth of a duration, the benchmark counts durations below ${LEAST_MS} ms as ${LEAST_MS} ms. The durations that grow most, with their factors: ${worst.join(', ')}.`,
+      `Each of ${shape.pipelines} pipelines has a golden run of ${shape.goldenQueries} queries every hour, eight measurements every five minutes, and an incident, a deployment and eight check changes a day. One pipeline also has a judge, a shadow and density monitoring. After ${long} days, the database contains ${live} live queries and ${gb.toFixed(1)} GB; the first ${short} days have the same volume per day. Pages show the whole period. To compute the growth of a duration, the benchmark counts durations below ${MIN_DIFFERENCE_MS} ms as ${MIN_DIFFERENCE_MS} ms. The durations that grow most, with their factors: ${worst.join(', ')}.`,
     ],
   );
 }

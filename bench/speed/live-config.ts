@@ -1,4 +1,4 @@
-/** Config of a daemon that ingests as much as it can. */
+/** Returns the config of a daemon that ingests live queries as fast as possible. */
 export function liveConfig(rate: number): string {
   return `
 server: {port: 0, max_requests_per_minute: 100000000}
@@ -12,7 +12,7 @@ pipelines:
 
 let sent = 0;
 
-/** A live query with ten results, as JSON; each query has a unique id. */
+/** Returns a live query with ten results and a unique id, as JSON. */
 export function liveQuery(extra = ''): string {
   sent += 1;
   const results = Array.from({ length: 10 }, (_, i) => `{"id":"chunk-${(sent * 7 + i) % 50_000}","score":0.${90 - i}}`);

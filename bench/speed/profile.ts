@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type CallFrame, type SelfTime, selfTimes } from '../profiles/self-time.ts';
 import { type Daemon, withDaemon } from './child.ts';
 
-/** Kinds of work with a smaller share of the self time are omitted. */
+/** Minimum share of the self time; kinds of work with a smaller share are omitted. */
 const MIN_SHARE = 0.01;
 
 const byFunction: readonly (readonly [RegExp, string])[] = [

@@ -122,12 +122,12 @@ describe.each(journeys)('%s', (title, most, legs) => {
     expect(passed.size).toBeLessThanOrEqual(most);
   });
 
-  it('is described file by file, each once', () => {
+  it('is documented with a list that contains each file once', () => {
     expect(listed(title).toSorted()).toEqual([...passed].toSorted());
   });
 });
 
-it('names only files that exist', () => {
+it('the documentation names only files that exist', () => {
   const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.md') && !name.startsWith('decisions'),
   );
@@ -140,7 +140,7 @@ it('names only files that exist', () => {
   expect(missing).toEqual([]);
 });
 
-it('has a reader for every row of the measure table', () => {
+it('every row of the measure table is used elsewhere in the code', () => {
   const readers = src.filter(({ path: file }) => !file.startsWith('src/measures/rules/'));
   const unread = Object.keys(measureTable).filter(
     (measure) =>

@@ -70,11 +70,11 @@ describe('a metric', () => {
     }
   });
 
-  it('is observed by a process if it is a histogram, because stored rows are exported unchanged', () => {
+  it('is recorded by a process, not read from stored rows, if it is a histogram', () => {
     expect(metrics.filter(({ type, source }) => source === 'stored' && type === 'histogram')).toEqual([]);
   });
 
-  it('is written by some code', () => {
+  it('is recorded somewhere in the code', () => {
     const code = src
       .filter(({ path }) => !/^src\/(metrics|dashboards)\//.test(path))
       .map(({ text }) => text)
@@ -118,7 +118,7 @@ describe('a job', () => {
     expect(job.cron === null || cronSchema.safeParse(job.cron).success).toBe(true);
   });
 
-  it.each(jobs)('$name refuses a payload with unknown keys, so that no text enters the queue', (job) => {
+  it.each(jobs)('$name rejects a payload with unknown keys, so that no text enters the queue', (job) => {
     expect(job.payload.safeParse({ run_id: 'r', query_id: 'q', text: 'What is my PIN?' }).success).toBe(false);
   });
 });

@@ -11,7 +11,7 @@ it('blocks a release while the changelog says "Unreleased" or lacks the version'
   expect(changelogProblem('# Changelog\n\n## 0.2.0 - 2026-12-01\n\n## 0.1.0\n', '0.2.0')).toBeNull();
 });
 
-it('runs in the release workflow and before npm publishes', () => {
+it('checks the changelog in the release workflow and before npm publishes', () => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };

@@ -16,7 +16,7 @@ export function descendantsOf(command: CommandUnknownOpts): CommandUnknownOpts[]
   return command.commands.flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** The words that select a command, such as `golden run`. */
+/** Returns the words that select a command, such as `golden run`. */
 export function pathOf(command: CommandUnknownOpts): string {
   const { parent } = command;
   return parent?.parent == null ? command.name() : `${pathOf(parent)} ${command.name()}`;

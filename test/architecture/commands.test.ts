@@ -1,4 +1,4 @@
-/** Every recalld command line that appears in the repository is valid. */
+/** Tests that every recalld command line in the repository is valid. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
@@ -88,7 +88,7 @@ describe('a documented command', () => {
     expect(problems).toEqual([]);
   });
 
-  it('ends with an existing exit code', () => {
+  it('is documented only with existing exit codes', () => {
     const codes = new Set([EXIT_OK, EXIT_CHECK_FAILED, EXIT_BUG, ...Object.values(exitCodeOfKind)]);
     const unknown = [...pages, ...scripts].flatMap(({ file, text }) =>
       [...text.matchAll(/\bexit(?:s|ed)?(?:\s+codes?)?(?:\s+with)?:?\s+`?(\d+)/gi)]

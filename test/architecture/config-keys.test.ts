@@ -1,4 +1,4 @@
-/** Every config key that the repository mentions exists in the config schema. */
+/** Tests that every config key that the repository mentions exists in the config schema. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

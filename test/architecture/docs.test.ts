@@ -56,7 +56,7 @@ describe('the generated documentation', () => {
     expect(names.filter((name) => !new RegExp(`[\`.]${name}(\\[\\])?[\`.:]`).test(text))).toEqual([]);
   });
 
-  it('describes the config keys of earlier stages and of TLS, which have names that other keys have too', () => {
+  it('describes the config keys of earlier stages and of TLS, although other keys have the same names', () => {
     const { text } = configPage();
     const stages = text.split('#### `pipelines[].retriever.results.stages.NAME`')[1]?.split('\n#')[0] ?? '';
     expect(stages.match(/^- `\w+`/gm)).toEqual(['- `list`', '- `id`', '- `score`', '- `latency`']);

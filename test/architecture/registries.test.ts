@@ -56,7 +56,7 @@ describe('the repository', () => {
     expect(readFileSync(path.join(root, '.npmrc'), 'utf8')).toContain('omit-lockfile-registry-resolved=true');
   });
 
-  it('finds a planted host', () => {
+  it('is searched with a pattern that finds a planted host', () => {
     expect(registryHosts.test(`http://${['deb', 'debian', 'org'].join('.')}/debian`)).toBe(true);
     expect(registryHosts.test(`https://${['registry', 'npmjs', 'org'].join('.')}/x`)).toBe(true);
   });

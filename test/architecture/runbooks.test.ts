@@ -22,7 +22,7 @@ describe('the runbooks', () => {
 
 describe('a runbook', () => {
   it.each(alerts)(
-    '$alert has at most 250 words: meaning, confirmation, causes, fix and when to ignore it',
+    '$alert has at most 250 words, on meaning, confirmation, causes, fix and when to ignore the alert',
     ({ alert }) => {
       expect(pageOf(alert).trim().split(/\s+/).length).toBeLessThanOrEqual(MAX_WORDS);
       expect(pageOf(alert).match(/^#+ .*$/gm)).toEqual([

@@ -22,7 +22,7 @@ describe('a file in src', () => {
     expect(talkative).toEqual(['src/platform/queue/bullmq.ts']);
   });
 
-  it('is in a folder that belongs to the 20 entries at the top of src', () => {
+  it('is in one of at most 20 entries at the top of src', () => {
     expect(new Set(src.map(({ path: file }) => file.split('/')[1])).size).toBeLessThanOrEqual(20);
   });
 
@@ -59,7 +59,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
 };
 
 describe('JSON from other programs', () => {
-  it('is parsed within bounds', () => {
+  it('is never passed to JSON.parse directly, which has no limits', () => {
     const parsing = src.filter(({ text }) => text.includes('JSON.parse(')).map(({ path: file }) => file);
     expect(parsing.toSorted()).toEqual(Object.keys(parsesOwnText).toSorted());
   });
@@ -119,7 +119,7 @@ describe('a rule in a subject, and other pure code', () => {
     expect(untested).toEqual([]);
   });
 
-  it('still exists if it is tested elsewhere, and so does that test', () => {
+  it('still exists if it is listed as tested elsewhere, as does the listed test', () => {
     const gone = Object.entries(testedThrough)
       .flat()
       .filter((file) => !existsSync(path.join(root, file)));

@@ -22,7 +22,7 @@ describe('the project terms', () => {
     expect(found).toEqual([]);
   });
 
-  it('include forbidden terms that are found in an identifier, a comment and a message', () => {
+  it('are enforced in identifiers, comments and messages', () => {
     const planted = [
       'const isInAlarm = state.in_alarm;',
       '// Nobody looks at it anew.',

@@ -12,7 +12,7 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
   const queues = useQueues(backend);
 
   describe('a store that goes down', () => {
-    it('fails enqueueing, and everything continues by itself when it is back', async () => {
+    it('makes enqueueing fail, and work resumes by itself when the store is back', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const handler = aHandler();
@@ -25,17 +25,17 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
       await expect(queue.counts()).rejects.toBeInstanceOf(Error);
 
       await backend().comeBack();
-      await enqueueAtLast(queue, job, 'after');
+      await enqueueEventually(queue, job, 'after');
       await waitFor(() => handler.calls.some(({ id }) => id === 'after'));
       expect(handler.calls.some(({ id }) => id === 'during')).toBe(false);
     });
 
-    it('fails opening the queue', async () => {
+    it('makes opening the queue fail', async () => {
       await backend().goDown();
       await expect(queues.open([aJob()])).rejects.toMatchObject(unreachable);
     });
 
-    it('is not logged repeatedly', async () => {
+    it('is logged only a few times', async () => {
       const log = recordLog();
       const queue = await queues.open([aJob()], log.logger);
       await queue.work(aHandler().run);
@@ -47,7 +47,7 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
   });
 
   describe('a store that stops responding', () => {
-    it('fails enqueueing, and everything continues by itself when it responds again', async () => {
+    it('makes enqueueing fail, and work resumes by itself when the store responds again', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const handler = aHandler();
@@ -55,7 +55,7 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
       await backend().fallSilent();
       await expect(queue.enqueue(job.name, {}, 'during')).rejects.toMatchObject(unreachable);
       await backend().comeBack();
-      await enqueueAtLast(queue, job, 'after');
+      await enqueueEventually(queue, job, 'after');
       expect(await waitFor(() => handler.calls.some(({ id }) => id === 'after'))).toBe(true);
     });
   });
@@ -70,9 +70,9 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
           await outageOf(1500);
         },
       ],
-      ['has fallen silent', async () => backend().fallSilent()],
+      ['no longer responds', async () => backend().fallSilent()],
       [
-        'is back, which not every connection has noticed',
+        'is back, but some connections have not recovered',
         async () => {
           await backend().goDown();
           await outageOf(2500);
@@ -108,7 +108,7 @@ async function outageOf(ms: number): Promise<void> {
   await delay(ms);
 }
 
-async function enqueueAtLast(queue: JobQueue, job: JobSpec, id: string): Promise<void> {
+async function enqueueEventually(queue: JobQueue, job: JobSpec, id: string): Promise<void> {
   await waitFor(async () => {
     await queue.enqueue(job.name, {}, id);
     return true;

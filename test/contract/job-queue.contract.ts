@@ -65,7 +65,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(handler.calls.map(({ id }) => id)).toEqual(['same', 'later']);
     });
 
-    it('runs as many times in parallel per worker as its definition allows', async () => {
+    it('runs in parallel in one worker, up to the limit in its definition', async () => {
       const job = aJob({ concurrency: 3 });
       const queue = await queues.open([job]);
       const handler = aHeldHandler();
@@ -79,7 +79,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
   });
 
   describe('a job that fails', () => {
-    it('is tried three times, each wait twice as long as the one before, and is then stored as failed', async () => {
+    it('is attempted three times, with doubling waits, and is then stored as failed', async () => {
       const job = aJob({ attempts: 3, backoffMs: 100 });
       const queue = await queues.open([job]);
       const handler = aHandler(async () => retry);
@@ -104,7 +104,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(countsOf(await queue.counts(), job)).toEqual(nothing);
     });
 
-    it('is not retried when it is dead, and its reason is stored', async () => {
+    it('is not retried if its outcome is `dead`, and the reason is stored', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const handler = aHandler(async () => dead);
@@ -195,7 +195,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
   });
 
   describe('a worker', () => {
-    it('that is killed has its job run by another, no matter how many workers died before', async () => {
+    it('that is killed has its job run by another worker, no matter how many workers died before', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       await queue.enqueue(job.name, { run_id: 'r-1' }, 'orphan');
@@ -210,7 +210,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(handler.calls).toMatchObject([{ payload: { run_id: 'r-1' }, id: 'orphan' }]);
     });
 
-    it('that freezes beyond its lock has its job run by another, and breaks nothing when it continues', async () => {
+    it('that freezes for longer than its lock has its job run by another worker, and does no harm when it continues', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const { child, output } = queues.startWorker([job], 'hold');
@@ -231,7 +231,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(handler.calls).toHaveLength(1);
     });
 
-    it('keeps its job as long as it lives, no matter how long the job takes', async () => {
+    it('keeps its job while the worker is alive, no matter how long the job takes', async () => {
       const job = aJob();
       const [queue, replica] = [await queues.open([job]), await queues.open([job])];
       const handler = aHeldHandler();

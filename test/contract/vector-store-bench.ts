@@ -37,7 +37,7 @@ export interface StoreAccess {
   readonly retries: number;
 }
 
-/** An index created by a test. Only tests write. */
+/** An index created by a test; only tests write to stores. */
 export interface TestIndex {
   /** Name of the index in the store; missing if no test needs the name. */
   readonly name?: string;

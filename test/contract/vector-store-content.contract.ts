@@ -12,7 +12,7 @@ export function describeContent(bench: Bench): void {
       index = await bench.makeIndex(documents, shape.dimensions);
     });
 
-    it('has the texts and versions of some documents, and nothing for missing documents', async () => {
+    it('includes the texts and versions of requested documents, and nothing for missing documents', async () => {
       const store = bench.open(index);
       expect(valueOf(await store.chunks([], never))).toEqual([]);
       const some = ['doc-00007', 'doc-00042', 'doc-7', '', `' or ''='`];

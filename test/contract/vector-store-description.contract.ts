@@ -11,7 +11,7 @@ export function describeDescription(bench: Bench): void {
     valueOf(await bench.open(index).describe(never));
 
   describe('the description of a store', () => {
-    it('reports 0 for an empty store, and a length only if it is known', async () => {
+    it('reports 0 documents for an empty store, and dimensions only if they are known', async () => {
       const description = await describedAs(await bench.makeIndex([], dimensions));
       expect(description.count).toBe(0);
       expect([null, dimensions]).toContain(description.dimensions);
@@ -26,7 +26,7 @@ export function describeDescription(bench: Bench): void {
       expect((await describedAs(index)).traits).toEqual(before.traits);
     });
 
-    it('has other traits when the index was rebuilt, has other settings, was moved, or has another size', async () => {
+    it('has different traits for another index, after a rebuild, and for a store of another size', async () => {
       const index = await bench.makeIndex(documents, dimensions);
       const { traits } = await describedAs(index);
       const elsewhere = await bench.makeIndex(documents, dimensions);

@@ -28,7 +28,7 @@ export function describeOutage(bench: Bench): void {
       index = await bench.makeIndex(documents, dimensions);
     });
 
-    it('times out when it does not respond, on a new connection and on one that worked', async () => {
+    it('times out when it does not respond, on a new and on an established connection', async () => {
       for (const wasConnected of [false, true]) {
         const outage = await bench.startOutage();
         const store = bench.open(index, { url: outage.url, timeoutMs: wasConnected ? 2000 : 200 });
@@ -53,19 +53,22 @@ export function describeOutage(bench: Bench): void {
       }
     });
 
-    it.each(calls)('rejects a %s with the reason of the signal, before and while it waits', async (_, call) => {
-      const outage = await bench.startOutage();
-      const store = bench.open(index, { url: outage.url });
-      const reason = new Error('the run was cancelled');
-      await expect(call(store, AbortSignal.abort(reason))).rejects.toBe(reason);
-      outage.hold();
-      const controller = new AbortController();
-      const pending = call(store, controller.signal);
-      pending.catch(() => undefined);
-      await waitFor(() => outage.openConnections > 0);
-      controller.abort(reason);
-      await expect(pending).rejects.toBe(reason);
-    });
+    it.each(calls)(
+      'rejects a %s with the reason of the signal, before the call and while the call waits',
+      async (_, call) => {
+        const outage = await bench.startOutage();
+        const store = bench.open(index, { url: outage.url });
+        const reason = new Error('the run was cancelled');
+        await expect(call(store, AbortSignal.abort(reason))).rejects.toBe(reason);
+        outage.hold();
+        const controller = new AbortController();
+        const pending = call(store, controller.signal);
+        pending.catch(() => undefined);
+        await waitFor(() => outage.openConnections > 0);
+        controller.abort(reason);
+        await expect(pending).rejects.toBe(reason);
+      },
+    );
 
     it('is retried over HTTP when it is busy, as often as configured', async ({ skip }) => {
       const outage = await bench.startOutage();

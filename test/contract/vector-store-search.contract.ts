@@ -28,14 +28,14 @@ export function describeSearch(bench: Bench): void {
 
     it('applies several fields of a filter, and reports a short result when fewer than k match', async () => {
       const filter = { topic: 'topic-7', language: 'de' };
-      const left = all.filter(({ fields }) => fields.topic === filter.topic && fields.language === filter.language);
-      const found = valueOf(await bench.open(index).nearest(asked({ filter, k: left.length + 1 }), never));
-      const ids = new Set(left.map(({ id }) => id));
+      const matching = all.filter(({ fields }) => fields.topic === filter.topic && fields.language === filter.language);
+      const found = valueOf(await bench.open(index).nearest(asked({ filter, k: matching.length + 1 }), never));
+      const ids = new Set(matching.map(({ id }) => id));
       expect(found.neighbours.filter(({ id }) => !ids.has(id))).toEqual([]);
       expect(found.isShort).toBe(true);
     });
 
-    it('treats the value of a filter as a value, whatever it contains', async () => {
+    it('does not interpret special characters in the value of a filter', async () => {
       const request = asked({ vector: strange.vector, filter: { topic: strange.fields.topic } });
       const outcome = await bench.open(index).nearest(request, never);
       if (abilities.filterValues === 'plain') expect(outcome).toMatchObject({ kind: 'unsupported' });
@@ -61,25 +61,28 @@ export function describeSearch(bench: Bench): void {
     expect(new Set(two.map(({ id }) => id)).size).toBe(2);
   });
 
-  it.runIf(abilities.searchesSeveral)('finds the same for several vectors at once as for each alone', async () => {
-    const store = bench.open(await bench.makeIndex(documents, shape.dimensions));
-    if (store.nearestOfEach === undefined) throw new Error('The store searches for one vector at a time.');
-    const request = { k: 5, filter: { language: 'en' }, exact: false, withContent: true } as const;
-    const vectors = queriesLike(shape, 3);
-    const alone = await Promise.all(vectors.map((vector) => store.nearest({ ...request, vector }, never)));
-    expect(valueOf(await store.nearestOfEach(vectors, request, never))).toEqual(alone.map(valueOf));
-    const wrong = [...vectors, Float32Array.of(1)];
-    expect(await store.nearestOfEach(wrong, request, never)).toMatchObject({ code: 'dimension_mismatch' });
-  });
+  it.runIf(abilities.searchesSeveral)(
+    'returns the same results for several vectors at once as for each vector alone',
+    async () => {
+      const store = bench.open(await bench.makeIndex(documents, shape.dimensions));
+      if (store.nearestOfEach === undefined) throw new Error('The store searches for one vector at a time.');
+      const request = { k: 5, filter: { language: 'en' }, exact: false, withContent: true } as const;
+      const vectors = queriesLike(shape, 3);
+      const alone = await Promise.all(vectors.map((vector) => store.nearest({ ...request, vector }, never)));
+      expect(valueOf(await store.nearestOfEach(vectors, request, never))).toEqual(alone.map(valueOf));
+      const wrong = [...vectors, Float32Array.of(1)];
+      expect(await store.nearestOfEach(wrong, request, never)).toMatchObject({ code: 'dimension_mismatch' });
+    },
+  );
 
-  it('finds nothing in an empty store, which is not a failure', async () => {
+  it('returns an empty result without an error for an empty store', async () => {
     const index = await bench.makeIndex([], shape.dimensions);
     const store = bench.open(index);
     expect(valueOf(await store.nearest(asked({}), never))).toEqual({ neighbours: [], isShort: true });
     expect(valueOf(await store.existing(['doc-00007'], never))).toEqual(new Set());
   });
 
-  it('can measure recall in a large store: an exact search finds what the index loses', async () => {
+  it('finds most neighbors in a large store, and all neighbors by exact search', async () => {
     const { index, documents: many, shape: large } = await bench.large();
     const store = bench.open(index);
     let [approximate, exact] = [0, 0];

@@ -5,7 +5,7 @@ import { chunksById, type StoreSubject } from '../../src/connectors/stores/store
 import { queriesLike, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 
-/** There are so many documents that one page cannot list all their ids. */
+/** The store has more documents than one page of ids can list. */
 const shape = { count: 1100, dimensions: 16, topics: 10 };
 
 /** A document whose id, text and fields contain special characters, which the store must not interpret. */
@@ -34,7 +34,7 @@ export function describeStoreTests(bench: Bench): void {
       index = await bench.makeIndex(documents, shape.dimensions, metric);
     });
 
-    it.each(storeTests)('$name, it $does', async (test) => {
+    it.each(storeTests)('$name $does', async (test) => {
       const store = bench.open(index);
       const description = valueOf(await store.describe(never));
       expect(description).toMatchObject({ metric, dimensions: shape.dimensions });

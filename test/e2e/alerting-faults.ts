@@ -1,4 +1,4 @@
-/** More than a dozen faults, each in a separate pipeline, and the expected notifications. */
+/** Faults, each in a separate pipeline, and the notifications that each fault must cause. */
 import {
   documents,
   type FaultServer,
@@ -21,11 +21,11 @@ export interface Fault {
   /** Responses of the retriever during the fault; null if the fault affects only live queries. */
   readonly broken: Responder | null;
   readonly check?: string;
-  /** Summary of the only page that the fault may cause; null if the fault causes no page. */
+  /** Summary of the only page that the fault may cause, or null if it may cause none. */
   readonly page: string | null;
   /** Summary of a notification that is sent to the chat and not to the pager. */
   readonly chat?: string;
-  /** Expected text of the notification, with its numbers. */
+  /** Pattern for the text of the notification, including its numbers. */
   readonly says: RegExp;
 }
 
@@ -38,7 +38,7 @@ const silent = (pipeline: string) => `${pipeline}: retriever down`;
 const broken = (pipeline: string) => `${pipeline}: a critical check fails`;
 const none = /^100% of the 20 queries in the latest run of faq on \S+ failed or timed out/;
 /** The last good value may be below 1: a run during which the fault began may still count as good. */
-const told = (value: string) =>
+const expectedDrop = (value: string) =>
   new RegExp(
     `^nDCG@10 on faq dropped from (?:1|0\\.9\\d*) to ${value} \\(95 % CI [\\d.]+ to [\\d.]+, n = 20\\), below 0\\.95, at \\d\\d:\\d\\d UTC on \\d{4}-\\d\\d-\\d\\d\\.`,
   );
@@ -52,7 +52,7 @@ function outage(pipeline: string, responder: Responder): Fault {
 }
 
 function wrong(pipeline: string, responder: Responder, value: string, more: Partial<Fault> = {}): Fault {
-  return { pipeline, broken: responder, page: broken(pipeline), says: told(value), ...more };
+  return { pipeline, broken: responder, page: broken(pipeline), says: expectedDrop(value), ...more };
 }
 
 export const faults: readonly Fault[] = [

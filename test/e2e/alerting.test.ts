@@ -1,6 +1,6 @@
 /**
- * Faults cause pages, and fixes resolve them, through real Prometheus and Alertmanager. Each page is sent only once,
- * even if every process is killed.
+ * Faults cause pages, and fixes resolve them, through a real Prometheus and Alertmanager. Each page is sent only once,
+ * even if the daemon, Prometheus or Alertmanager is killed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -30,7 +30,7 @@ interface World {
   readonly start: (...args: readonly string[]) => Promise<void>;
 }
 
-/** Waits until Prometheus has scraped healthy values of every pipeline. */
+/** Starts the services, the daemon and the alerting stack, and waits until every check passes. */
 async function aWorld(chosen: readonly Fault[]): Promise<World> {
   const broken = await startFaults(chosen, onTestFinished);
   const installation = await anInstallation({ 'recalld.yaml': broken.config, 'faq.csv': aGoldenCsv(QUERIES) });
@@ -102,7 +102,7 @@ function chatsOf(stack: AlertingStack, summary: string): string[] {
 
 const EMPTY = 'empty: a critical check fails';
 
-async function told(stack: AlertingStack, summary: string, actions: readonly string[]): Promise<void> {
+async function expectPages(stack: AlertingStack, summary: string, actions: readonly string[]): Promise<void> {
   await waitFor(() => {
     expect(pagesOf(stack, summary)).toEqual(actions);
     return true;
@@ -123,7 +123,7 @@ const chatted = faults.flatMap(({ page, chat }) => [page ?? [], chat ?? []].flat
 const isMissing = missing('prometheus') || missing('prometheus-alertmanager');
 
 describe.skipIf(isMissing)('the pager', () => {
-  it('is notified once when each fault begins and once when it ends, even if the daemon is killed in between', async () => {
+  it('receives one page per fault and one resolution, even if the daemon is killed in between', async () => {
     const { faults: services, stack, installation, betweenRuns, kill, start } = await aWorld(faults);
     expect(stack.pages()).toEqual([]);
 
@@ -134,11 +134,11 @@ describe.skipIf(isMissing)('the pager', () => {
       return true;
     });
     for (const { pipeline, page, chat, says } of faults) {
-      const told = stack.pages().find(({ summary }) => summary === page);
+      const sent = stack.pages().find(({ summary }) => summary === page);
       const said = stack.chats().find(({ title }) => title === `firing: ${page ?? chat}`);
-      if (page !== null) expect(told?.details['description']).toMatch(says);
+      if (page !== null) expect(sent?.details['description']).toMatch(says);
       expect(said?.text).toMatch(says);
-      for (const link of [said?.link, ...(page === null ? [] : [told?.link, told?.details['console']])])
+      for (const link of [said?.link, ...(page === null ? [] : [sent?.link, sent?.details['console']])])
         expect(link).toBe(`https://recalld.internal/pipelines/${pipeline}`);
       expect(said?.text).toContain('<https://recalld.internal/runbooks/Recalld');
       expect(said?.text).toMatch(/^(?:Cause not yet known|Likely cause: .*)\.$/m);
@@ -179,37 +179,37 @@ describe.skipIf(isMissing)('the pager', () => {
     expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
   }, 400_000);
 
-  it('is notified of the end of faults that were fixed while the daemon was down, or that it came back without a scheduler', async () => {
+  it('receives a resolution for a fault fixed while the daemon was down, and a page if no scheduler starts golden runs', async () => {
     const { faults: services, stack, betweenRuns, kill, start } = await aWorld(few);
     await betweenRuns(() => services.servers.get('empty')?.respondWith(documents([])));
-    await told(stack, EMPTY, ['trigger']);
+    await expectPages(stack, EMPTY, ['trigger']);
     await kill();
     services.mend();
     const absent = 'recalld: no replica can be scraped';
-    await told(stack, absent, ['trigger']);
+    await expectPages(stack, absent, ['trigger']);
     await start('--roles', 'api,worker');
-    await told(stack, absent, ['trigger', 'resolve']);
+    await expectPages(stack, absent, ['trigger', 'resolve']);
     const idle = 'fallen: golden runs are overdue';
-    await told(stack, idle, ['trigger']);
+    await expectPages(stack, idle, ['trigger']);
     await kill();
     await start();
-    await told(stack, idle, ['trigger', 'resolve']);
-    await told(stack, EMPTY, ['trigger', 'resolve']);
+    await expectPages(stack, idle, ['trigger', 'resolve']);
+    await expectPages(stack, EMPTY, ['trigger', 'resolve']);
     await waitFor(() => openPages(stack).length === 0);
     expect(openPages(stack)).toEqual([]);
   }, 400_000);
 
   it.each(['prometheus', 'alertmanager'] as const)(
-    'is notified of the end of faults that were fixed while %s was down',
+    'receives a resolution for a fault that was fixed while %s was down',
     async (part) => {
       const { faults: services, stack, betweenRuns, isWell } = await aWorld(few);
       await betweenRuns(() => services.servers.get('empty')?.respondWith(documents([])));
-      await told(stack, EMPTY, ['trigger']);
+      await expectPages(stack, EMPTY, ['trigger']);
       await stack[part].kill();
       await betweenRuns(services.mend);
       await isWell();
       await stack[part].restart();
-      await told(stack, EMPTY, ['trigger', 'resolve']);
+      await expectPages(stack, EMPTY, ['trigger', 'resolve']);
       await waitFor(() => openPages(stack).length === 0);
       expect(openPages(stack)).toEqual([]);
     },

@@ -1,5 +1,5 @@
 /**
- * Every route and command that changes something writes an entry to the audit log. Each new route or command of this
+ * Every route and command that changes stored data writes an entry to the audit log. Each new route or command of this
  * kind must be added to this test.
  */
 import { readFileSync } from 'node:fs';
@@ -252,7 +252,7 @@ const changing: Readonly<Record<string, readonly [act: string, change: () => Pro
   ],
 };
 
-/** Routes that need no audit entry, each with the reason. */
+/** Routes that need no audit entry or are tested elsewhere, with the reason. */
 const unwritten: Readonly<Record<string, string>> = {
   'POST /v1/queries': 'traffic of the service',
   'POST /v1/feedback': 'traffic of the service',
@@ -272,14 +272,14 @@ const unwritten: Readonly<Record<string, string>> = {
 };
 
 describe('the audit log', () => {
-  it('covers every route that changes something', () => {
+  it('covers every route that changes stored data', () => {
     const others = routes.filter((route) => !/^(GET|HEAD|OPTIONS) /.test(route) && !route.includes('*'));
     expect(others.toSorted()).toEqual(expect.arrayContaining(Object.keys(changing)));
     expect(others.filter((route) => !(route in changing) && !(route in unwritten))).toEqual([]);
   });
 
   it.each(Object.entries(changing))(
-    'has an entry with the key and the address for %s',
+    'records the API key and the address of the caller of %s',
     async (route, [act, change]) => {
       const [last, ...others] = (await written(change)).toReversed();
       expect(last?.act).toBe(act);
@@ -293,7 +293,7 @@ describe('the audit log', () => {
     },
   );
 
-  it('binds a grade to the API key that sent it', async () => {
+  it('is complemented by judgments, each of which stores the id of the API key that sent it', async () => {
     const rows = await installed.query<{ by: string }>(`select distinct graded_by as by from judgments`);
     const [key] = await installed.query<{ id: string }>(`select id from api_keys where 'admin' = any(scopes)`);
     expect(rows).toEqual([{ by: `key ${key?.id ?? ''}` }]);
@@ -369,13 +369,13 @@ function leaves(command: CommandUnknownOpts, words: readonly string[] = []): str
 }
 
 describe('the audit log of commands', () => {
-  it('covers every command', async () => {
+  it('covers every command that changes stored data', async () => {
     const all = leaves(await createProgram('all', new AbortController().signal));
     expect(all).toEqual(expect.arrayContaining([...Object.keys(commands), ...Object.keys(others), ...reading]));
     expect(all.filter((name) => !(name in commands) && !(name in others) && !reading.includes(name))).toEqual([]);
   });
 
-  it.each(Object.entries(commands))('has an entry with the user for %s', async (_name, [act, line]) => {
+  it.each(Object.entries(commands))('records the user who ran `recalld %s`', async (_name, [act, line]) => {
     const words = await line();
     const found = await written(async () => installed.recalld(words));
     expect(found.map((one) => one.act)).toContain(act);

@@ -1,6 +1,6 @@
 /**
- * Tests the comparison with a pinned baseline, outdated judgments, and `recalld doctor`, with the RAG service of the
- * demo and its real store.
+ * Tests pinned baselines, stale judgments and `recalld doctor` against the RAG service of the demo and its real vector
+ * store.
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
@@ -62,7 +62,7 @@ async function withFault(fault: 'index' | 'stale' | 'embedding'): Promise<void> 
 }
 
 describe('a pinned baseline', () => {
-  it('exists only after a pin, shows no difference while nothing changes, and confirms a regression on the second run', async () => {
+  it('exists only after a run is pinned, shows no difference while nothing changes, and confirms a regression in the second run', async () => {
     const { recalld, run } = await aMonitor();
     const first = await run();
     expect(first.baseline).toBeNull();
@@ -110,7 +110,7 @@ describe('a pinned baseline', () => {
     expect(json.queries.map(({ difference }) => difference)).toEqual([-1, -1, -1]);
   });
 
-  it('counts documents that vanished without a replacement as a regression, whatever happens to their judgments', async () => {
+  it('counts documents that vanished without a replacement as a regression, and excludes no query', async () => {
     const { recalld, run } = await aMonitor();
     const before = await run();
     await recalld(`baselines pin ${before.run_id}`);
@@ -125,7 +125,7 @@ describe('a pinned baseline', () => {
     expect(again.code).toBe(1);
   });
 
-  it('excludes queries with re-chunked documents: their judgments are superseded, and nothing regressed', async () => {
+  it('excludes queries whose documents were re-chunked, because their judgments are stale, and reports no regression', async () => {
     const { recalld, run } = await aMonitor();
     const before = await run();
     await recalld(`baselines pin ${before.run_id}`);
@@ -139,7 +139,7 @@ describe('a pinned baseline', () => {
     expect(again.baseline?.excluded ?? again.queries.total).toBeGreaterThan(20);
   });
 
-  it('is refused for an unknown run, and unpinned by name', async () => {
+  it('cannot be pinned for an unknown run, and can be unpinned once by pipeline and golden set', async () => {
     const { recalld, run } = await aMonitor();
     expect(await recalld('baselines pin nothing')).toMatchObject({ code: 2 });
     const { run_id: id } = await run();
@@ -170,7 +170,7 @@ describe('the doctor', () => {
     );
   });
 
-  it('names the service that does not respond and the fix', async () => {
+  it('reports a retriever that refuses connections as down, and the vector store as OK', async () => {
     const { recalld } = await aMonitor({
       retriever: { kind: 'http', url: 'http://127.0.0.1:9/search', retries: 0 },
     });
@@ -180,7 +180,7 @@ describe('the doctor', () => {
     expect(stdout).toContain('ok       docs vector store');
   });
 
-  it('reports different ids of the retriever and the store, and a set that was never imported', async () => {
+  it('reports document ids that differ between the retriever and the store, and a golden set that was never imported', async () => {
     const { recalld } = await aMonitor({
       vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', id: 'title' },
       retriever: { kind: 'http', url: `${rag.url}/search`, timeout_ms: 60_000 },

@@ -33,7 +33,7 @@ describe('a check that cannot detect the drop it monitors', () => {
     await installed.recalld('golden run --pipeline docs --set faq');
   });
 
-  it('is not shown as OK by `recalld checks`, and `recalld config check` names the drop that it can detect', async () => {
+  it('is marked as blind by `recalld checks`, and `recalld config check` names the smallest drop that the check detects', async () => {
     const [check] =
       await installed.json<{ blind: boolean; verdict: string; smallest_detectable_drop: number }[]>('checks');
     expect(check).toMatchObject({ verdict: 'ok', blind: true });

@@ -31,7 +31,7 @@ export const identifiers = [
 
 export const retrieved = (canary: Canary) => [{ id: canary('id_document'), score: 0.5 }];
 
-/** A live query with every field of the contract. */
+/** Returns a live query with every field of the API contract. */
 export function aFullQuery(canary: Canary, pipeline: string, more: object = {}) {
   return {
     id: canary('id_query'),
@@ -58,7 +58,7 @@ export function aFullQuery(canary: Canary, pipeline: string, more: object = {}) 
   };
 }
 
-/** Feedback with every field of the contract. */
+/** Returns feedback with every field of the API contract. */
 export function aFullFeedback(canary: Canary, pipeline: string, more: object = {}) {
   return {
     id: canary('id_feedback'),
@@ -94,7 +94,7 @@ interface SpanParts {
   readonly events?: readonly (readonly [string, Readonly<Record<string, Value>>])[];
 }
 
-/** A span, in a separate trace by default. */
+/** Returns a span, which is in a separate trace by default. */
 function span(canary: Canary, of: Readonly<Record<string, Value>>, parts: SpanParts = {}, traceId = hex(16)) {
   const endedAt = `${BigInt(Date.now()) * 1_000_000n}`;
   return {
@@ -107,10 +107,10 @@ function span(canary: Canary, of: Readonly<Record<string, Value>>, parts: SpanPa
     endTimeUnixNano: endedAt,
     attributes: attributes({ 'url.full': canary('otlp_any_attribute'), ...of }),
     status: parts.error === undefined ? { code: 1 } : { code: 2, message: parts.error },
-    events: (parts.events ?? []).map(([name, told]) => ({
+    events: (parts.events ?? []).map(([name, eventAttributes]) => ({
       name,
       timeUnixNano: endedAt,
-      attributes: attributes(told),
+      attributes: attributes(eventAttributes),
     })),
   };
 }
@@ -335,7 +335,7 @@ export function tracesOfEachConvention(canary: Canary, pipeline: string): Readon
   );
 }
 
-/** A body for `/v1/logs`: a rating, and a log record that recalld does not read. */
+/** Returns a request body for `/v1/logs` with a user's rating and with a log record that recalld ignores. */
 export function logsWithFeedback(canary: Canary, pipeline: string): object {
   const record = (more: object) => ({
     timeUnixNano: `${BigInt(Date.now()) * 1_000_000n}`,

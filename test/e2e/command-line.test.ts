@@ -1,5 +1,6 @@
 /**
- * For invalid config, input or usage, recalld prints one sentence with the problem and the fix, and sets the exit code.
+ * For an invalid config, input or command line, recalld prints one sentence with the problem and the fix, and sets the
+ * exit code.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,7 +25,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-/** A folder for commands that end before they need a database. */
+/** Creates an installation without a database, for commands that end before they need one. */
 const without = (files: Readonly<Record<string, string>>) => anInstallation(files, { database: 'none' });
 
 describe('the command line', () => {
@@ -44,7 +45,7 @@ describe('the command line', () => {
       says: /"boss" is not a role; use api, worker, scheduler/,
     },
     {
-      name: 'a config file that is not there',
+      name: 'a missing config file',
       line: 'serve --config nope.yaml',
       code: 2,
       says: /^recalld: The config file nope\.yaml does not exist; check the path\.$/m,
@@ -73,7 +74,7 @@ describe('the command line', () => {
       says: /pipelines\[0\]\.retriever\.headers\.authorization uses \$\{NO_SUCH_TOKEN\}, which is not set/,
     },
     {
-      name: 'a placeholder that does not exist',
+      name: 'an unknown placeholder',
       line: 'config check',
       files: { 'recalld.yaml': good.replace('/search"', '/search", body: {q: "{{txt}}"}') },
       code: 2,
@@ -87,7 +88,7 @@ describe('the command line', () => {
       says: /^recalld: PostgreSQL at 127\.0\.0\.1:9 does not respond \(.*\); .*start it.* storage\.url\.$/m,
     },
     {
-      name: 'a golden set that is not there',
+      name: 'an unknown golden set',
       line: 'golden run --pipeline docs --set faq',
       code: 2,
       says: /^recalld: There is no golden set "faq"; import one with `recalld golden import PATH --set faq`\.$/m,
@@ -100,19 +101,19 @@ describe('the command line', () => {
       says: /^recalld: There is no recalld\.yaml in .+, so recalld created no database there; .+ or write a config\.$/m,
     },
     {
-      name: 'a pipeline that is not there',
+      name: 'an unknown pipeline',
       line: 'golden run --pipeline dogs --set faq',
       code: 2,
       says: /^recalld: The config has no pipeline "dogs"\. Known pipelines: docs\.$/m,
     },
     {
-      name: 'a golden file that is not there',
+      name: 'a missing golden file',
       line: 'golden import nope.csv --set faq',
       code: 2,
       says: /^recalld: .*nope\.csv/m,
     },
     {
-      name: 'a run that is not there',
+      name: 'an unknown run',
       line: 'runs show nope',
       code: 2,
       says: /^recalld: There is no golden run nope\. `recalld runs list` and GET \/v1\/golden-runs list the existing runs\.$/m,
@@ -128,10 +129,10 @@ describe('the command line', () => {
   });
 
   it.each([
-    ['a redaction pattern that is no regular expression', 'privacy: {patterns: [{name: staff, regex: "[A-"}]}'],
-    ['a redaction pattern that can run forever', 'privacy: {patterns: [{name: staff, regex: "(a+)+"}]}'],
+    ['a redaction pattern that is not a regular expression', 'privacy: {patterns: [{name: staff, regex: "[A-"}]}'],
+    ['a redaction pattern with catastrophic backtracking', 'privacy: {patterns: [{name: staff, regex: "(a+)+"}]}'],
     ['credentials in the URL of Presidio', 'privacy: {presidio: {url: "http://u:s3cret@presidio/"}}'],
-    ['a certificate that is not there', 'embedder: {kind: http, url: "http://e/", tls: {ca_file: no.pem}}'],
+    ['a missing certificate file', 'embedder: {kind: http, url: "http://e/", tls: {ca_file: no.pem}}'],
   ])('refuses %s in `config check`, `serve` and every other command alike', async (_, rest) => {
     const config = `pipelines: [{name: docs, retriever: {kind: http, url: "http://rag/"}, ${rest}}]`;
     const refusal = await refusalOf(config);
@@ -141,28 +142,24 @@ describe('the command line', () => {
   });
 
   it.each([
+    ['credentials in the OTLP URL', 'metrics: {otlp: {url: "http://u:s3cret@collector:4318"}}', 'metrics.otlp.url'],
+    ['an OTLP URL with an unsupported scheme', 'metrics: {otlp: {url: "grpc://collector:4317"}}', 'metrics.otlp.url'],
     [
-      'credentials in the address of OTLP',
-      'metrics: {otlp: {url: "http://u:s3cret@collector:4318"}}',
-      'metrics.otlp.url',
-    ],
-    ['an OTLP address of another scheme', 'metrics: {otlp: {url: "grpc://collector:4317"}}', 'metrics.otlp.url'],
-    [
-      'a header of OTLP that HTTP does not know',
+      'an OTLP header name that HTTP does not allow',
       'metrics: {otlp: {url: "http://c", headers: {"x y": z}}}',
       'metrics.otlp.headers',
     ],
     ['a port that is used twice', 'server: {port: 8400, metrics_port: 8400}', 'server.metrics_port'],
-    ['a receiver without a host', 'notify: [{kind: webhook, url: "http://[x"}]', 'notify[0].url'],
-    ['a database URL that cannot be read', 'storage: {url: "postgres://u:s3cret/z@db/x"}', 'storage.url'],
+    ['a webhook URL without a valid host', 'notify: [{kind: webhook, url: "http://[x"}]', 'notify[0].url'],
+    ['a database URL that cannot be parsed', 'storage: {url: "postgres://u:s3cret/z@db/x"}', 'storage.url'],
     [
-      'a certificate of the database that is not there',
+      'a missing certificate file of the database',
       'storage: {url: "postgres://u@db/x?sslrootcert=no.pem"}',
       'storage.url',
     ],
-    ['a queue URL that cannot be read', 'queue: {backend: redis, url: "redis://u:s3cret%zz@r"}', 'queue.url'],
+    ['a queue URL that cannot be parsed', 'queue: {backend: redis, url: "redis://u:s3cret%zz@r"}', 'queue.url'],
     [
-      'a certificate of the queue that is not there',
+      'a missing certificate file of the queue',
       'queue: {backend: redis, url: "rediss://r", tls: {ca_file: no.pem}}',
       'queue.tls',
     ],
@@ -189,7 +186,7 @@ describe('the command line', () => {
     return { says: stderr, code, others };
   }
 
-  it('shows how many false pages a config is expected to cause, and warns above the budget', async () => {
+  it('shows how many false pages a config is expected to cause, and warns if they exceed the budget', async () => {
     const config = aConfig({
       url: 'http://127.0.0.1:9',
       golden: 'cron: "0 * * * *"',
@@ -201,7 +198,7 @@ describe('the command line', () => {
     expect(stdout).toContain('more than alerts.false_pages.per_pipeline (1 per 90d)');
   });
 
-  it('prints the config with defaults and environment merged in and no secret', async () => {
+  it('prints the config with defaults and environment variables applied, and without secrets', async () => {
     const config = good.replace('kind: http,', 'kind: http, headers: {authorization: "Bearer ${TOKEN}"},');
     const env = {
       TOKEN: 's3cret-token',
@@ -219,7 +216,7 @@ describe('the command line', () => {
     });
   });
 
-  it('makes a new version of a golden set for a changed byte and none for the same content', async () => {
+  it('creates a new version of a golden set if a byte changed, and none for the same content', async () => {
     const { json } = await anInstallation({
       'faq.csv': aGoldenCsv(3),
       'changed.csv': `${aGoldenCsv(3)}\n`,
@@ -242,7 +239,7 @@ describe('the command line', () => {
     ['good', 'bad', 1, 'regression'],
     ['bad', 'good', 0, 'improvement'],
     ['good', 'good', 0, 'no_change'],
-  ])('compares %s with %s and exits with %i because %s', async (baseline, candidate, code, verdict) => {
+  ])('compares %s with %s, exits with %i, and reports %s', async (baseline, candidate, code, verdict) => {
     const { recalld } = await without(judged);
     const files = `--baseline ${baseline}.run --candidate ${candidate}.run`;
     const compared = await recalld(`compare --qrels qrels.txt ${files} --json`);
@@ -262,7 +259,7 @@ describe('the command line', () => {
     expect(await spawn(line).finished).toMatchObject({ code, signal: null });
   });
 
-  it('`dashboards` writes the dashboards into a folder, with the links of the config', async () => {
+  it('writes the dashboards into a folder, with the links from the config', async () => {
     const links = 'alerts: {runbook_base_url: "https://wiki.internal/r", console_base_url: "https://recalld.internal"}';
     const { folder, recalld } = await without({ 'recalld.yaml': links });
     const { code, stdout, stderr } = await recalld('dashboards --out boards');

@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () => {
+describeWithBrowser('the pages of a daemon that requires keys, in hash mode', () => {
   const browser = useBrowser();
   let daemon: Daemon;
   let url: string;
@@ -81,7 +81,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     return page;
   };
 
-  it('require a key, show no query text, and let a reader change nothing', async () => {
+  it('require a key, show no query text, and offer no changes to a reader', async () => {
     const page = await signIn('rcl_wrong', '/pipelines/docs/golden');
     expect(await page.getByRole('alert').textContent()).toContain('unknown or revoked');
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -139,7 +139,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     await admin.context().close();
   });
 
-  it('show no stored text on any page, and say so', async () => {
+  it('show no stored text, and name the setting that hides it', async () => {
     const database = await aDatabase(folder, atEnd);
     await database.query(secretTopicSql);
     // This retriever repeats the query in its error.
@@ -163,9 +163,9 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     for (const path of paths) {
       await page.goto(`${url}${path}`);
       const content = await page.content();
-      expect({ path, told: secrets.filter((secret) => content.includes(secret)) }).toEqual({
+      expect({ path, leaked: secrets.filter((secret) => content.includes(secret)) }).toEqual({
         path,
-        told: [],
+        leaked: [],
       });
     }
     await page.goto(`${url}/pipelines/docs/density`);
@@ -177,9 +177,9 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
   });
 
   it.each([
-    ['light on a desk', { colorScheme: 'light', viewport: { width: 1360, height: 900 } }],
-    ['dark on a phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
-  ] as const)('ask for a key in an accessible form, %s', async (_, options) => {
+    ['in light mode on a desktop', { colorScheme: 'light', viewport: { width: 1360, height: 900 } }],
+    ['in dark mode on a phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
+  ] as const)('ask for a key in an accessible form %s', async (_, options) => {
     const { page, foreign } = await browser.page(new URL(url).host, options);
     await page.goto(`${url}/checks`);
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -190,7 +190,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     await page.context().close();
   });
 
-  it('let an administrator accept repaired labels as a new version', async () => {
+  it('let an administrator accept repaired judgments as a new version of the golden set', async () => {
     const page = await signIn(await aKey('admin'), '/pipelines/docs/golden/faq/labels');
     expect(await page.locator('main').textContent()).toContain('1 judgment of 1 query');
     await page.getByRole('button', { name: 'Search the store now' }).click();
@@ -244,10 +244,10 @@ const secretTopicSql = `
   values ('t1', 'docs', 'open', '{crypto,wallet}', decode('0000000000000000', 'hex'), 'new_demand', now() - interval '1 hour',
     now(), 42, 0.08, 0.06, 0.1, 6.4, 0.4, 0.0003, 2, '{today0}', '[["d1", 0.6]]', '[]')`;
 
-describeWithBrowser('the pages of a daemon whose database is away', () => {
+describeWithBrowser('the pages of a daemon whose database is unavailable', () => {
   const browser = useBrowser();
 
-  it('say so, and where to look, without internal terms', async () => {
+  it('respond with 503 and name PostgreSQL as the cause', async () => {
     const postgres = await startOwnPostgres(inject('newCluster'));
     atEnd(() => postgres.close());
     const { user, password, host, port, database } = postgres.connection;

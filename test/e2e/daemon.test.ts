@@ -29,7 +29,7 @@ async function aRetriever() {
   return server;
 }
 
-/** An installation with an imported golden set. */
+/** Returns an installation with an imported golden set. */
 async function aReadyInstallation(config: string, queries = 20): Promise<Installation> {
   const installed = await anInstallation({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(queries) });
   expect(await installed.recalld(IMPORT)).toMatchObject({ code: 0 });
@@ -51,7 +51,7 @@ describe('the daemon', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('starts from the environment only, reports its assumptions, and stops without a trace', async () => {
+  it('starts without a config file, logs that the config comes from the environment, and leaves no process behind', async () => {
     const folder = await aFolder();
     const env = { RECALLD_SERVER_PORT: '0', RECALLD_STORAGE_DATA_DIR: '.recalld' };
     const daemon = await startRecalld(['serve'], folder, env);
@@ -76,7 +76,7 @@ describe('the daemon', () => {
     expect(family.filter(isAlive)).toEqual([]);
   });
 
-  it('runs the golden set on schedule and exports the result to Prometheus, also after a restart', async () => {
+  it('runs an overdue golden set at startup, and exports the result to Prometheus, also after a restart', async () => {
     const retriever = await aRetriever();
     const installed = await aReadyInstallation(
       aConfig({
@@ -112,7 +112,7 @@ describe('the daemon', () => {
     expect(await listRuns(installed)).toHaveLength(1);
   });
 
-  it('finishes a run that kill -9 interrupted, sends no answered query twice, and counts each once', async () => {
+  it('finishes a run that kill -9 interrupted, repeats few queries, and counts each query once', async () => {
     const retriever = await aRetriever();
     retriever.respondWith(slow(40, documents(rightAnswer)));
     const queries = 300;
@@ -135,7 +135,7 @@ describe('the daemon', () => {
     expect(retriever.requests.length).toBeLessThan(queries * 1.5);
   });
 
-  it('leaves no process behind after Ctrl-C twice', async () => {
+  it('leaves no process behind if Ctrl-C is pressed twice', async () => {
     const daemon = await startRecalld(['serve'], await aFolder({ 'recalld.yaml': 'server: {port: 0}' }));
     const family = descendantsOf(daemon.pid);
     daemon.child.kill('SIGINT');
@@ -145,7 +145,7 @@ describe('the daemon', () => {
     await waitFor(() => family.every((pid) => !isAlive(pid)));
   });
 
-  it('refuses a second daemon on its folder, and lets commands use its database', async () => {
+  it('refuses a second daemon in the same folder, but lets commands use its database', async () => {
     const retriever = await aRetriever();
     const folder = await aFolder({
       'recalld.yaml': aConfig({ url: retriever.url }),
@@ -172,7 +172,7 @@ describe('the daemon', () => {
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
-  it('names the address that is in use', async () => {
+  it('names its address if another process uses it', async () => {
     const retriever = await aRetriever();
     const port = new URL(retriever.url).port;
     const { spawn } = await anInstallation({}, { env: { RECALLD_SERVER_PORT: port } });
@@ -185,7 +185,7 @@ describe('the daemon', () => {
 });
 
 describe('two daemons on one PostgreSQL server', () => {
-  it('wait for `recalld migrate`, then make one run per tick between them', async () => {
+  it('refuse to start before `recalld migrate`, and then share one run per scheduled time', async () => {
     const retriever = await aRetriever();
     const config = aConfig({ url: retriever.url, golden: 'cron: "* * * * * *"' });
     const files = { 'recalld.yaml': config, 'faq.csv': aGoldenCsv(5) };

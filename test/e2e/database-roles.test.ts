@@ -31,13 +31,13 @@ const here = (url: string): string => {
   const { protocol, username, password, hostname, pathname } = new URL(url);
   return `${protocol}//${username}:${password}@127.0.0.1:${hosts.get(hostname)}${pathname}?sslmode=disable`;
 };
-const told = (service: string, variable: string): string =>
+const valueOf = (service: string, variable: string): string =>
   filled(compose.services[service]?.environment?.[variable] ?? '');
 const urlOf = (role: Role): string =>
   role === 'recalld_grafana'
-    ? here(`postgres://${role}:${told('grafana', 'GRAFANA_POSTGRES_PASSWORD')}@postgres/${database()}`)
-    : here(told(role === 'recalld_owner' ? 'migrate' : 'api', 'RECALLD_STORAGE_URL'));
-const database = (): string => told('postgres', 'POSTGRES_DB');
+    ? here(`postgres://${role}:${valueOf('grafana', 'GRAFANA_POSTGRES_PASSWORD')}@postgres/${database()}`)
+    : here(valueOf(role === 'recalld_owner' ? 'migrate' : 'api', 'RECALLD_STORAGE_URL'));
+const database = (): string => valueOf('postgres', 'POSTGRES_DB');
 
 function poolOf(connection: object): Pool {
   const pool = createPool({ connection, size: 2, logger: silentLogger });
@@ -62,9 +62,9 @@ beforeAll(async () => {
   atEnd(() => retriever.close());
   folder = await aFolder({ 'recalld.yaml': aConfig({ url: retriever.url }), 'faq.csv': aGoldenCsv(3) }, atEnd);
   hosts.set('postgres', String(server.connection.port));
-  const superuser = told('postgres', 'POSTGRES_USER');
+  const superuser = valueOf('postgres', 'POSTGRES_USER');
   await poolOf(server.connection).query(
-    `create role ${superuser} superuser login password '${told('postgres', 'POSTGRES_PASSWORD')}'`,
+    `create role ${superuser} superuser login password '${valueOf('postgres', 'POSTGRES_PASSWORD')}'`,
   );
   for (const name of beforeThem(['api', 'worker', 'scheduler', 'grafana'])) await runOnce(name);
 });
@@ -86,16 +86,21 @@ async function runOnce(name: string): Promise<void> {
   const { command = [], environment = {}, volumes = [], entrypoint } = compose.services[name] ?? {};
   if (entrypoint === undefined) {
     const args = command.map((part) => (part === '/etc/recalld/recalld.yaml' ? 'recalld.yaml' : part));
-    const ran = await runRecalld(args, folder, { RECALLD_STORAGE_URL: here(told(name, 'RECALLD_STORAGE_URL')) }, atEnd);
+    const ran = await runRecalld(
+      args,
+      folder,
+      { RECALLD_STORAGE_URL: here(valueOf(name, 'RECALLD_STORAGE_URL')) },
+      atEnd,
+    );
     if (ran.code !== 0) throw new Error(`${name}: ${ran.stderr}`);
     return;
   }
-  const line = filled(command[0] ?? '').replaceAll(/"\$(\w+)"/g, (_, variable: string) => told(name, variable));
+  const line = filled(command[0] ?? '').replaceAll(/"\$(\w+)"/g, (_, variable: string) => valueOf(name, variable));
   const values = new Map([...line.matchAll(/-v (\w+)=(\S+)/g)].map(([, key = '', value = '']) => [key, value]));
   const [from = '', to = ''] = filled(volumes[0] ?? '').split(':');
   const { PGUSER: user = '', PGPASSWORD: password = '', PGHOST: host = '' } = environment;
   const pool = poolOf({
-    connectionString: here(`postgres://${user}:${filled(password)}@${host}/${told(name, 'PGDATABASE')}`),
+    connectionString: here(`postgres://${user}:${filled(password)}@${host}/${valueOf(name, 'PGDATABASE')}`),
   });
   const files = [...line.matchAll(/-f (\S+)/g)].map(([, file = '']) => file.replace(to, from));
   expect({ name, psql: line.startsWith('psql -v ON_ERROR_STOP=1 '), files: files.length }).toEqual({
@@ -113,7 +118,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-it('the services in docker-compose.yml create the roles, then the tables, and then read them', () => {
+it('the services in docker-compose.yml create the roles, then the tables, and then the read privileges for Grafana', () => {
   expect(beforeThem(['api', 'worker', 'scheduler', 'grafana'])).toEqual(['roles', 'migrate', 'grafana-reader']);
 });
 
@@ -145,7 +150,7 @@ describe('the role of the daemon', () => {
     expect(daemon.stderr()).not.toContain('permission denied');
   });
 
-  it('is no superuser, can create no roles or databases, and owns only the five time-partitioned tables', async () => {
+  it('is not a superuser, cannot create roles or databases, and owns only the five time-partitioned tables', async () => {
     const app = as('recalld_app');
     const { rows } = await app.query(
       `select current_user as name, rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as is_mighty
@@ -165,7 +170,7 @@ describe('the role of the daemon', () => {
     ]);
   });
 
-  it('creates the partitions of each day, and retention drops them', async () => {
+  it('can create the partitions of a day, and drop those past the retention period', async () => {
     const app = as('recalld_app');
     await createPartitions(app, new Date('2026-01-10T00:00:00Z'));
     const dropped = await dropPartitionsBefore(app, '2026-01-12');
@@ -193,7 +198,7 @@ describe('the role of the daemon', () => {
 });
 
 describe('the role of the dashboards', () => {
-  it('can read scores, but no user text', async () => {
+  it('can read golden runs, but not the text of live queries', async () => {
     const reader = as('recalld_grafana');
     const { rows } = await reader.query('select status from golden_runs');
     expect(rows).toEqual([{ status: 'completed' }]);
@@ -228,12 +233,12 @@ describe('the role for migrations', () => {
     }
   });
 
-  it('finds nothing left to do, and can grant again', async () => {
+  it('applies no migration the second time, and can repeat its grants', async () => {
     const again = await recalld('recalld_owner', 'migrate', '--grant', '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ applied: [] });
   });
 
-  it('does not block users of the tables while granting again', async () => {
+  it('can repeat its grants while another transaction reads the tables', async () => {
     const reading = await as('recalld_app').connect();
     try {
       await reading.query('begin; select from live_queries limit 1; select from feedback limit 1');
@@ -244,7 +249,7 @@ describe('the role for migrations', () => {
     }
   });
 
-  it('is reported an error when the role to grant to does not exist', async () => {
+  it('gets an error if the role that receives the grants does not exist', async () => {
     const other = await startOwnPostgres(inject('newCluster'));
     atEnd(() => other.close());
     const { user, password, port, database: name } = other.connection;
@@ -257,8 +262,8 @@ describe('the role for migrations', () => {
   });
 });
 
-describe('a daemon whose role lacks its privileges', () => {
-  it('states how to grant them', async () => {
+describe('a daemon whose role lacks a privilege', () => {
+  it('names the missing privilege and the command that grants it', async () => {
     const owner = as('recalld_owner');
     const tomorrow = dayAfter(new Date(), 1).replaceAll('-', '');
     await owner.query(`drop table feedback_${tomorrow}`);

@@ -25,8 +25,8 @@ async function readiness(daemon: InstalledDaemon) {
   return { status: response.status, ...body };
 }
 
-describe('a database that responds but cannot do what is requested', () => {
-  it('causes 503 while a lock blocks it, on every route, and never 500', async () => {
+describe('a database that responds but cannot serve requests', () => {
+  it('causes 503, and not 500, on ingest and read routes while its tables are locked', async () => {
     const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const holder = new Client(connection);
@@ -48,7 +48,7 @@ describe('a database that responds but cannot do what is requested', () => {
     expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);
   });
 
-  it('is not ready while it is read-only, as after a failover, and ready as soon as it accepts writes', async () => {
+  it('makes the daemon not ready while the database is read-only, as after a failover, and ready once it accepts writes', async () => {
     const { connection, serve, recalld } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const { database } = connection;
@@ -77,7 +77,7 @@ describe('a database that responds but cannot do what is requested', () => {
     expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);
   });
 
-  it('is refused, with the schema that is missing from the search path', async () => {
+  it('is refused with an error that names the schema missing from the search path', async () => {
     const { connection, recalld } = await anInstallation({ 'recalld.yaml': config });
     await administer(`alter database ${connection.database} set search_path = elsewhere`);
     const { code, stderr } = await recalld('keys list');
@@ -86,7 +86,7 @@ describe('a database that responds but cannot do what is requested', () => {
   });
 });
 
-describeWithRedis('a daemon on a Redis that evicts', () => {
+describeWithRedis('a daemon on a Redis server that evicts keys', () => {
   it('is ready but degraded, and warns once, only in its log', async () => {
     const redis = await startRedis();
     onTestFinished(() => redis.close());
@@ -106,8 +106,8 @@ describeWithRedis('a daemon on a Redis that evicts', () => {
   });
 });
 
-describeWithRedis('two deployments with one prefix in one Redis', () => {
-  it('are kept separate: the second is refused, but replicas and a moved database are not', async () => {
+describeWithRedis('two deployments with the same key prefix on one Redis server', () => {
+  it('are kept apart: the second is refused, but not another replica or the first with a new database address', async () => {
     const redis = await startRedis();
     onTestFinished(() => redis.close());
     const files = { 'recalld.yaml': `${config}queue: {backend: redis, url: '${redis.url}'}\n` };

@@ -82,7 +82,7 @@ describe('recalld demo', () => {
     expect(stdout).not.toContain('\u001b');
   }, 900_000);
 
-  it('finds a broken agent in the spans that it exports, and its users keep sending spans', async () => {
+  it('detects a broken agent in its exported spans, and its simulated users keep sending spans', async () => {
     const demo = spawnRecalld(['demo', '--fault', 'agent', '--port', '0'], await aFolder());
     const url = await waitFor(() => /runs in real time[^]+?(http:\S+)\/pipelines/.exec(demo.stdout())?.[1], {
       timeoutMs: 800_000,

@@ -26,7 +26,9 @@ async function aSmallDisk(): Promise<string | null> {
 }
 
 describe('a database whose disk is full', () => {
-  it('is named as the cause, serves stored data, and stores again as soon as there is space', async ({ skip }) => {
+  it('is named in the metrics, still serves stored data, and accepts writes again once space is free', async ({
+    skip,
+  }) => {
     const disk = await aSmallDisk();
     if (disk === null) return skip('this user may not mount a small file system');
     const postgres = await startOwnPostgres(inject('newCluster'));

@@ -1,5 +1,6 @@
 /**
- * Tests `recalld drift` as a user runs it: exit codes, a single JSON document, and one sentence about an invalid file.
+ * Tests `recalld drift` as a user runs it: exit codes, a single JSON document, and an error of one sentence for an
+ * invalid file.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -31,7 +32,7 @@ async function aFolderWith(current: string, store: Buffer = npyBytes(STORE)): Pr
 const lines = (rows: Rows): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
 describe('recalld drift', () => {
-  it('exits with 0 for queries that are covered like the baseline, in one document', async () => {
+  it('exits with 0 and prints one JSON document if queries are covered as well as the baseline', async () => {
     const folder = await aFolderWith(lines(fan(250, -0.2, 1.2)));
     const { code, stdout, stderr } = await runRecalld(['drift', ...FILES, '--json'], folder);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -43,7 +44,7 @@ describe('recalld drift', () => {
     expect(code).toBe(0);
   });
 
-  it('exits with 1 for queries that the store does not cover, and reports that first', async () => {
+  it('exits with 1 and reports worse coverage first if the store does not cover the queries', async () => {
     const folder = await aFolderWith(lines(fan(250, 1, 3)));
     const { code, stdout } = await runRecalld(['drift', ...FILES], folder);
     expect(stdout).toMatch(/^Coverage is worse\. Query density 0\./);
@@ -54,11 +55,11 @@ describe('recalld drift', () => {
   const whole = npyBytes(STORE);
   it.each([
     ['a truncated file', good, whole.subarray(0, whole.length - 3), /^recalld: store\.npy is truncated; /],
-    ['a file that only has the name', good, Buffer.from('no array'), /^recalld: store\.npy is not a \.npy file; /],
+    ['a file that is .npy only by name', good, Buffer.from('no array'), /^recalld: store\.npy is not a \.npy file; /],
     ['a zero vector', `${good}[0, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has a zero vector, /],
     ['NaN', `${good}[NaN, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has NaN or an infinity; /],
     [
-      'rows of other lengths',
+      'rows of different lengths',
       `${good}[1]\n`,
       whole,
       /^recalld: Line 21 of current\.jsonl has 1 number, but line 1 has 2; /,
@@ -70,7 +71,7 @@ describe('recalld drift', () => {
       /^recalld: current\.jsonl has 1-dimensional vectors, but those in store\.npy have 2 dimensions; /,
     ],
     [
-      'a line that was cut',
+      'a truncated line',
       '[1, 2]\n[3,',
       whole,
       /^recalld: Line 2 of current\.jsonl is not a single complete JSON array/,
@@ -83,7 +84,7 @@ describe('recalld drift', () => {
     expect(stdout).toBe('');
   });
 
-  it('exits with 2 if one of its files is missing', async () => {
+  it('exits with 2 if a required option is missing', async () => {
     const { code, stderr } = await runRecalld(['drift', '--store', 'a.npy'], await aFolder());
     expect(stderr).toContain("required option '--reference <file>' not specified");
     expect(code).toBe(2);

@@ -15,7 +15,7 @@ pipelines:
     sampling: {rate: 1, max_per_minute: 10000000}
 `;
 
-it('the daemon survives a crash of its PostgreSQL, refuses requests meanwhile, and loses nothing that it accepted', async () => {
+it('the daemon survives a crash of its embedded PostgreSQL, refuses requests until the restart, and loses no accepted data', async () => {
   const folder = await aFolder({ 'recalld.yaml': config });
   const daemon = await startRecalld(['serve'], folder);
   const postmaster = (): number => {

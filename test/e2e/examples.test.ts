@@ -89,7 +89,7 @@ for (const { name, command, file, ...rest } of examples) {
       for (const { headers } of daemon.requests) expect(headers.authorization).toBe('Bearer rk_example');
     });
 
-    it('reports it again, with the same ids, when the daemon was overloaded', async () => {
+    it('sends the query and the feedback again, with the same ids, if the daemon was overloaded', async () => {
       const overloaded = status(503, { 'retry-after': '1' });
       const daemon = await startRecordingDaemon(inTurn(overloaded, overloaded, accept()));
       expect(await runExample(command, file, daemon)).toMatchObject({ code: 0 });
@@ -99,7 +99,7 @@ for (const { name, command, file, ...rest } of examples) {
       expect(new Set(ids).size).toBe(3);
     });
 
-    it('fails when the daemon refuses it', async () => {
+    it('exits with an error if the daemon rejects its API key', async () => {
       const daemon = await startRecordingDaemon(status(401));
       const { code } = await runExample(command, file, daemon);
       expect(code).not.toBe(0);
@@ -119,7 +119,7 @@ const otlp = ({ bytes, headers }: RecordedRequest) =>
   contentOf(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes, headers['content-type']);
 
 describe('the OpenTelemetry example', () => {
-  it('is stored as a query with its results and as feedback on it', async () => {
+  it('sends a query with its results, and feedback on that query', async () => {
     const daemon = await startRecordingDaemon((_request, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
     );
@@ -155,7 +155,7 @@ describe('the OpenTelemetry example', () => {
 });
 
 describe('the LangChain.js example', () => {
-  it('is stored as a query with the ids of its documents', async () => {
+  it('sends a query with the ids of its documents', async () => {
     const daemon = await startRecordingDaemon((_request, response) =>
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end(),
     );
@@ -181,7 +181,7 @@ describe.each([
   { name: 'LlamaIndex.TS', file: 'llamaindex.mjs', said: '["password-reset","account-recovery"]\n' },
   { name: 'AI SDK', file: 'vercel-ai.mjs', said: 'Open the settings and choose "Reset".\n' },
 ])('the $name example', ({ file, said }) => {
-  it('reports what the framework searched, with the ids of its documents', async () => {
+  it('reports the query of the framework, with the ids and scores of its documents', async () => {
     const daemon = await startRecordingDaemon();
     const run = await runExample(process.execPath, file, daemon, { RECALLD_PIPELINE: 'faq' });
     expect(run).toEqual({ code: 0, stderr: '', stdout: said });
@@ -198,8 +198,8 @@ describe.each([
   });
 });
 
-describe.each(['express-service.mjs', 'fastify-service.mjs'])('the service of %s', (file) => {
-  it('answers its users, and reports the query and the thumb before it ends', async () => {
+describe.each(['express-service.mjs', 'fastify-service.mjs'])('the service in %s', (file) => {
+  it('responds to its users, and reports the query and the rating before it exits', async () => {
     const daemon = await startRecordingDaemon();
     const child = spawn(process.execPath, [path.join('examples', file)], {
       cwd: root,
@@ -288,7 +288,7 @@ async function runAction(folder: string, given: Readonly<Record<string, string>>
   return { code, stderr, output: said('GITHUB_OUTPUT'), summary: said('GITHUB_STEP_SUMMARY') };
 }
 
-describe('the gate of a CI job', () => {
+describe('the CI gate', () => {
   const gate = (folder: string, candidate: string) =>
     spawnSync('sh', ['gate.sh', 'qrels.txt', 'main.run', candidate], {
       cwd: folder,
@@ -299,7 +299,7 @@ describe('the gate of a CI job', () => {
   const runWith = (rank: (i: number) => number) =>
     queries.map((id, i) => `${id} Q0 d-${id} 1 ${10 - rank(i)} x\n${id} Q0 other 2 5 x\n`).join('');
 
-  it('passes an equal retriever and stops a worse one', async () => {
+  it('passes a retriever as good as the baseline, and fails a worse one', async () => {
     const folder = await aFolder({
       'gate.sh': readFileSync(path.join(root, 'examples/gate/gate.sh'), 'utf8'),
       // Replaces npx, which would look for an installed recalld.
@@ -316,7 +316,7 @@ describe('the gate of a CI job', () => {
     expect(stopped.summary).toContain('Verdict on ndcg@10: regression.');
   });
 
-  it('stops a worse retriever in GitLab, compared with the commit from which the branch started', async () => {
+  it('fails a worse retriever in GitLab, compared with the commit from which the branch started', async () => {
     const job = (
       parse(readFileSync(path.join(root, 'examples/gate/gitlab-ci.yml'), 'utf8')) as {
         'retrieval-quality': { variables: Record<string, string>; script: readonly string[] };

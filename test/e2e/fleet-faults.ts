@@ -14,7 +14,7 @@ const lacks = (what: 'database' | 'queue', member: Member) =>
 
 /** All runs complete without manual intervention. */
 export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFleet): void {
-  it('continues when one process of each role is killed during its work', async () => {
+  it('continues after one process of each role is killed during a golden run', async () => {
     const { everybodyIsReady, finishesARun, isMidRun, member, takesMore, withDatabase } = watched();
     await takesMore();
     await isMidRun();
@@ -27,7 +27,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
   });
 
-  it('continues when a worker freezes beyond its leases, and when one is cut off from its database', async () => {
+  it('continues when one worker freezes, and when another is cut off from the database', async () => {
     const { everybodyIsReady, finishesARun, isMidRun, member, withDatabase } = watched();
     const [still, cutOff] = [member('worker'), member('worker', 1)];
     await isMidRun();
@@ -46,7 +46,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
   });
 
-  it('reports that its database hangs, refuses what it cannot store, and continues when the database is back', async () => {
+  it('reports a database that hangs, refuses data that it cannot store, and continues once the database recovers', async () => {
     const { everybodyIsReady, finishesARun, fleet, load, member, postgres, takesMore } = watched();
     const { daemon } = member('api');
     const refused = load.refusals.get(503) ?? 0;
@@ -75,23 +75,26 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     await finishesARun();
   });
 
-  it.runIf(kind === 'redis')('still stores while Redis hangs, and restores the jobs that Redis lost', async () => {
-    const { everybodyIsReady, finishesARun, isMidRun, load, member, redis, takesMore } = watched();
-    const before = load.refusals.get(503) ?? 0;
-    await isMidRun();
-    redis?.freeze();
-    await lacks('queue', member('worker'));
-    await takesMore();
-    // This Redis stores nothing on disk, so every job is lost.
-    await redis?.stop();
-    await takesMore();
-    await redis?.start();
-    await everybodyIsReady();
-    await finishesARun();
-    expect(load.refusals.get(503) ?? 0).toBe(before);
-  });
+  it.runIf(kind === 'redis')(
+    'still accepts live queries while Redis hangs, and recreates the jobs that Redis lost',
+    async () => {
+      const { everybodyIsReady, finishesARun, isMidRun, load, member, redis, takesMore } = watched();
+      const before = load.refusals.get(503) ?? 0;
+      await isMidRun();
+      redis?.freeze();
+      await lacks('queue', member('worker'));
+      await takesMore();
+      // This Redis stores nothing on disk, so every job is lost.
+      await redis?.stop();
+      await takesMore();
+      await redis?.start();
+      await everybodyIsReady();
+      await finishesARun();
+      expect(load.refusals.get(503) ?? 0).toBe(before);
+    },
+  );
 
-  it('sets a job with an invalid payload aside, with the reason, and continues', async () => {
+  it('reports a job with an invalid payload as permanently failed, with the reason, and continues', async () => {
     const { finishesARun, fleet, folder, member, withQueue } = watched();
     const died = 'recalld_jobs_total{task="run-golden-set",outcome="dead"}';
     const dead = async (): Promise<number> => {
@@ -115,11 +118,11 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     await waitFor(async () => (seriesValue(await metricsOf(member('worker')), waiting) ?? 0) >= 3, PATIENCE);
     const said = fleet.of('worker').flatMap(({ daemon }) => logLines(daemon.stderr()));
     expect(said.filter(({ id }) => String(id).startsWith('poison-'))).toHaveLength(3);
-    const told =
+    const jobsWarning =
       /^warning {2}jobs: \d+ jobs of run-golden-set failed permanently. The latest \(poison-\d\) failed with "(run_id|payload): /m;
     // Retries, because on a busy machine the doctor may report that opening the queue took too long.
     await waitFor(
-      async () => told.test((await runRecalld(['doctor', '--config', 'member-0.yaml'], folder)).stdout),
+      async () => jobsWarning.test((await runRecalld(['doctor', '--config', 'member-0.yaml'], folder)).stdout),
       PATIENCE,
     );
     await finishesARun();
@@ -127,7 +130,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
 
   // This test does not depend on the queue, so it runs with only one kind of queue.
   it.runIf(kind === 'postgres')(
-    'ingests live traffic while the retriever hangs, and counts the queries without a response',
+    'ingests live traffic while the retriever hangs, and records golden queries without a response as timeouts',
     async () => {
       const { countOf, finishesARun, retriever, takesMore } = watched();
       retriever.respondWith(hang());

@@ -1,6 +1,6 @@
 /**
- * Data that users request is read from a replica of the database. If the replica lags, hangs or dies, recalld reports
- * it and continues.
+ * recalld reads the data that users request from a replica of the database. If the replica lags, hangs or dies, recalld
+ * reports the problem and continues.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { documents, startFaultServer } from '../support/fault-server.ts';
@@ -117,7 +117,7 @@ describe('a fleet with a replica for reads', () => {
   };
   const apiLog = () => logLines(fleet.of('api')[0]?.daemon.stderr() ?? '');
 
-  it('reads data for pages from the replica, and writes to the primary', async () => {
+  it('reads the data that users request from the replica, and writes to the primary', async () => {
     await sendThumb();
     await waitFor(async () => (await thumbsSeen()) === sent);
     expect(await doctorOnReplica()).toMatchObject({ code: 0, finding: { status: 'ok' } });
@@ -144,7 +144,7 @@ describe('a fleet with a replica for reads', () => {
     expect(apiLog().filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
-  it('distinguishes the connections of each process and purpose', async () => {
+  it('names its database connections by process and purpose', async () => {
     const names = async (server: ReplicatedPostgres['primary']): Promise<unknown[]> =>
       (
         await server.query(
@@ -161,7 +161,7 @@ describe('a fleet with a replica for reads', () => {
     ]);
   });
 
-  it('has its database vacuumed, and the doctor reports when it is not', async () => {
+  it('learns from `recalld doctor` whether autovacuum is off, and which tables have many dead rows', async () => {
     const onDatabase = async () => {
       const { code, findings } = await doctor();
       const said = findings.filter(({ service }) => service === 'database').map(({ message }) => message);
@@ -199,7 +199,7 @@ describe('a fleet with a replica for reads', () => {
     await query('select pg_reload_conf()');
   });
 
-  it('reads from the primary while the replica hangs, and reports that', async () => {
+  it('reads from the primary while the replica hangs, and reports the replica as degraded', async () => {
     gate.hold();
     await isDegraded();
     await sendThumb();
@@ -209,7 +209,7 @@ describe('a fleet with a replica for reads', () => {
     await isWhole();
   });
 
-  it('reads from the primary while the replica is down, and switches back when it is up', async () => {
+  it('reads from the primary while the replica is down, and switches back once the replica is up', async () => {
     await databases.replica.stop();
     await sendThumb();
     expect(await thumbsSeen()).toBe(sent);

@@ -23,7 +23,7 @@ const ROUND_PATIENCE = { timeoutMs: 600_000 };
 
 /** Clients that retry refused requests lose nothing, and no job fails because its worker stopped. */
 export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): void {
-  it('is restarted one process at a time, without an error for any client', async () => {
+  it('can be restarted one process at a time, and clients get no error response other than 503', async () => {
     const { countOf, finishesARun, fleet, isMidRun, load, withDatabase, withQueue } = watched();
     await finishesARun();
     const since = new Date().toISOString();
@@ -57,7 +57,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
 
   // How a single process stops does not depend on the kind of queue.
   it.runIf(kind === 'postgres')(
-    'reports that it is stopping, refuses new requests and completes running ones',
+    'reports that a process is stopping, refuses its new requests, and completes its running ones',
     async () => {
       const fleet = watched();
       const member = fleet.member('api');
@@ -99,7 +99,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
   );
 
   it.runIf(kind === 'postgres')(
-    'ends a worker that cannot stop in order at its deadline, reports its unfinished jobs, and others continue them',
+    'ends a worker at its shutdown deadline, reports its unfinished jobs, and lets other workers continue them',
     async () => {
       const { countOf, finishesARun, member: memberOf } = watched();
       const member = memberOf('worker');
@@ -122,7 +122,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
 
   // If the queue is in the same database as the runs, creating a run and enqueueing its job cannot fail separately.
   it.skipIf(kind === 'postgres')(
-    'finishes a golden run whose scheduler died before enqueueing it, without any scheduler',
+    'finishes, without any scheduler, a golden run whose scheduler died before it enqueued the job',
     async () => {
       const { countOf, finishesARun, member } = watched();
       const [last, other] = [member('scheduler'), member('scheduler', 1)];

@@ -26,8 +26,8 @@ const anotherMonth = `
   insert into measurements (pipeline, measure, window_start, window_end, measured_at, value, n, details)
   values ('docs', 'error_ratio', '2020-01-01Z', '2020-01-02Z', '2020-01-02Z', 0, 1, '{}')`;
 
-describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
-  it('moves to another PostgreSQL with all stored data, and continues there with another config', async () => {
+describe.skipIf(!hasPsql)('an embedded recalld that outgrows one process', () => {
+  it('moves to another PostgreSQL server with all stored data, and continues there with a different config', async () => {
     const folder = await aFolder({
       'recalld.yaml': `server: {port: 0}\n${pipeline}`,
       'faq.csv': 'query,document,grade\nhow,a,1\n',
@@ -69,10 +69,10 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     const moveDuring = async (happens: string): Promise<unknown[]> => {
       await job.query('begin; lock table hash_keys in access exclusive mode');
       const move = spawn(script, ['.recalld', url], { cwd: folder });
-      const told = Promise.all([text(move.stdout), text(move.stderr), once(move, 'close')]);
+      const output = Promise.all([text(move.stdout), text(move.stderr), once(move, 'close')]);
       await waitFor(async () => (await before.query(`select ${waiting}`)).rowCount === 1);
       await job.query(`${happens}; commit`);
-      return told;
+      return output;
     };
     const nothingKept = expect.stringContaining('the move failed, and the target was not changed\n');
     expect(await moveDuring(`select pg_terminate_backend(pid) ${waiting}`)).toEqual(['', nothingKept, [3, null]]);
@@ -96,9 +96,9 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     expect(await daemon.stop()).toMatchObject({ code: 0 });
 
     // Several processes, each with one role, share the database. Moved queries that are sent again count as duplicates.
-    const told = { ...fleet, RECALLD_SERVER_HOST: '127.0.0.1' };
+    const environment = { ...fleet, RECALLD_SERVER_HOST: '127.0.0.1' };
     const roles = await Promise.all(
-      ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, told)),
+      ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, environment)),
     );
     expect(roles[0]?.stderr()).toContain('move-embedded.sh');
     const key = await runRecalld(['keys', 'create', '--name', 'rag', '--scope', 'ingest', '--json'], folder, fleet);

@@ -1,5 +1,5 @@
 /**
- * Maintains a golden set while its store changes: checks the set, re-chunks documents, and repairs and exports
+ * Maintains a golden set while the store changes: checks the set, re-chunks documents, and repairs and exports
  * judgments.
  */
 import { writeFile } from 'node:fs/promises';
@@ -83,7 +83,7 @@ async function withdraw(document: string): Promise<string[]> {
 }
 
 describe('golden check', () => {
-  it('finds no stale labels, then those of re-chunked documents, and repairs the ones that a person accepts', async () => {
+  it('finds no stale judgments at first, then those of re-chunked documents, and repairs the accepted ones', async () => {
     const { recalld, json } = await anInstalledSet();
     const check = async (...args: string[]) => {
       const ran = await recalld(CHECK, '--json', ...args);
@@ -108,7 +108,7 @@ describe('golden check', () => {
     expect(latest?.note).toMatch(/^From version 1: \d+ judgments? (?:was|were) moved/);
   });
 
-  it('removes the judgments of documents that owners deleted, and queries without another relevant document', async () => {
+  it('removes the judgments of documents marked as deleted in the manifest, and queries left without a relevant document', async () => {
     const { folder, recalld, json } = await anInstalledSet();
     const withdrawn = lines.at(-1)?.document ?? '';
     const judged = lines.filter(({ document }) => document === withdrawn).length;
@@ -130,7 +130,7 @@ describe('golden check', () => {
     expect((await recalld(CHECK)).stdout).not.toContain('deleted in the manifest');
   });
 
-  it('refuses --fix without a terminal, and options that do not go together', async () => {
+  it('rejects --fix without a terminal, --accept without --fix, and an unknown golden set', async () => {
     const { recalld } = await anInstalledSet();
     const check = (...args: string[]) => recalld(CHECK, ...args);
     expect(await check('--fix')).toMatchObject({
@@ -149,7 +149,7 @@ describe('golden check', () => {
 });
 
 describe('golden export', () => {
-  it('writes BEIR files that import as the same set', async () => {
+  it('writes BEIR files that are imported as the same golden set', async () => {
     const { recalld, json } = await anInstalledSet();
     await recalld(IMPORT);
     const exported = 'golden export --set faq --format beir --out';

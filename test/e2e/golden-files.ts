@@ -1,7 +1,7 @@
-/** Golden sets and configs that the tests of the command line share. */
+/** Golden sets and configs that several end-to-end tests share. */
 import type { ReceivedRequest } from '../support/fault-server.ts';
 
-/** `question i` is answered by document `di`; `course` is a tag. */
+/** Returns a golden set in which document `di` is relevant to `question i`; `course` is a tag. */
 export function aGoldenCsv(queries: number): string {
   const rows = Array.from({ length: queries }, (_, i) => `question ${i},d${i},${i % 2 === 0 ? 'even' : 'odd'}`);
   return ['question,document,course', ...rows].join('\n');

@@ -59,7 +59,7 @@ describe('golden run --debug', () => {
     return { shown, runs: await recalld('runs list --json') };
   };
 
-  it('shows one query from the request to its scores, and stores nothing', async () => {
+  it('shows the request, the response and the scores of one query, and stores no run', async () => {
     const { shown, runs } = await asked(documents(rightAnswer), '--json');
     expect(shown.code).toBe(0);
     const debugged = JSON.parse(shown.stdout) as Record<string, unknown>;
@@ -91,7 +91,7 @@ describe('golden run --debug', () => {
     expect(shown.stdout).toContain('The response has no documents.');
   });
 
-  it('refuses an unknown query with a fix', async () => {
+  it('rejects an unknown query and names it', async () => {
     const { recalld } = await anInstallation({
       'recalld.yaml': aConfig({ url: 'http://127.0.0.1:9' }),
       'faq.csv': aGoldenCsv(1),
@@ -105,7 +105,7 @@ describe('golden run --debug', () => {
 });
 
 describe('a golden run', () => {
-  it('scores 1, with bounds and n, for a retriever that is always right', async () => {
+  it('scores 1, with a confidence interval and n, for a retriever that is always right', async () => {
     const { code, summary } = await runGolden(documents(rightAnswer), {
       checks: '[{measure: ndcg@10, below: 0.8}]',
     });
@@ -154,25 +154,25 @@ describe('a golden run', () => {
     ndcg: number;
   }[] = [
     {
-      name: 'answers 500 to a tenth of the queries',
+      name: 'responds with 500 to a tenth of the queries',
       responder: share(0.1, status(500), documents(rightAnswer)),
       outcomes: { ok: 36, error: 4 },
       ndcg: 0.9,
     },
     {
-      name: 'answers HTML to a quarter of them',
+      name: 'responds with HTML to a quarter of the queries',
       responder: share(0.25, html(), documents(rightAnswer)),
       outcomes: { ok: 30, error: 10 },
       ndcg: 0.75,
     },
     {
-      name: 'hangs on a tenth of them',
+      name: 'hangs on a tenth of the queries',
       responder: share(0.1, hang(), documents(rightAnswer)),
       outcomes: { ok: 36, timeout: 4 },
       ndcg: 0.9,
     },
     {
-      name: 'finds nothing for half of them',
+      name: 'finds nothing for half of the queries',
       responder: share(0.5, documents([]), documents(rightAnswer)),
       outcomes: { ok: 20, empty: 20 },
       ndcg: 0.5,
@@ -184,26 +184,26 @@ describe('a golden run', () => {
       ndcg: 1,
     },
     {
-      name: 'returns fewer documents than asked for',
+      name: 'returns fewer documents than requested',
       responder: documents((r) => fewer(rightAnswer(r), 1)),
       outcomes: { ok: 40 },
       ndcg: 1,
     },
     {
-      name: 'gives no scores',
+      name: 'returns no scores',
       responder: documents((r) => withoutScores(rightAnswer(r))),
       outcomes: { ok: 40 },
       ndcg: 1,
     },
     {
-      name: 'gives ids as numbers, so none of them is judged',
+      name: 'returns ids as numbers that match no judgment',
       responder: documents((r) => withNumericIds(rightAnswer(r))),
       outcomes: { ok: 40 },
       ndcg: 0,
     },
   ];
   it.each(strange)(
-    'counts every query and never scores better when the retriever $name',
+    'counts every query, and credits only correct results, when the retriever $name',
     async ({ responder, outcomes, ndcg }) => {
       const { summary } = await runGolden(responder, { retriever: 'timeout_ms: 500, retries: 0' });
       expect(summary.status).toBe('completed');
@@ -220,7 +220,7 @@ describe('a golden run', () => {
     },
   );
 
-  it('is void, without any score, when more queries fail than the budget allows', async () => {
+  it('is void, without any score, when more queries fail than the error budget allows', async () => {
     const { code, summary } = await runGolden(share(0.2, status(500), documents(rightAnswer)), {
       retriever: 'retries: 0',
       golden: 'on_error: void, error_budget: 0.05',
@@ -232,7 +232,7 @@ describe('a golden run', () => {
     expect(summary.checks[0]?.verdict).toBe('no_data');
   });
 
-  it('ends within seconds, counts every query as failed and exits with 3 when the retriever is down', async () => {
+  it('stops sending queries, counts every query as failed, and exits with 3 when the retriever is down', async () => {
     const { code, stderr, summary } = await runAgainst('http://127.0.0.1:9', { retriever: 'retries: 0' });
     expect(code).toBe(3);
     expect(stderr).toMatch(
@@ -249,7 +249,7 @@ describe('a golden run', () => {
     expect(stderr).not.toMatch(/ at .*\.js/);
   });
 
-  it('scores the configured segments', async () => {
+  it('scores each configured segment', async () => {
     const wrongForOdd = documents((request) => rightAnswer(request).filter((d) => Number(d.id.slice(1)) % 2 === 0));
     const server = await startFaultServer(wrongForOdd);
     onTestFinished(() => server.close());
@@ -264,7 +264,7 @@ describe('a golden run', () => {
     expect(segments['course=odd']?.['hit_rate@1']).toMatchObject({ mean: 0, n: 20 });
   });
 
-  it('is listed in the history, query by query, together with its golden set', async () => {
+  it('can be read query by query after it ends, and so can its golden set', async () => {
     const server = await startFaultServer(share(0.5, status(404), documents(rightAnswer)));
     onTestFinished(() => server.close());
     const { recalld, json } = await anInstallation({
@@ -293,7 +293,7 @@ describe('a golden run', () => {
     });
   });
 
-  it('is cancelled once by `golden cancel` from another terminal, within seconds', async () => {
+  it('can be cancelled once by `golden cancel` from another terminal', async () => {
     const server = await startFaultServer(hang());
     onTestFinished(() => server.close());
     const { recalld, json, spawn } = await anInstallation({
@@ -317,7 +317,7 @@ describe('a golden run', () => {
     expect(again.stderr).toContain('only a run in progress can be cancelled');
   });
 
-  it('is marked cancelled when it is interrupted', async () => {
+  it('is marked as cancelled when Ctrl-C interrupts it', async () => {
     const server = await startFaultServer(hang());
     onTestFinished(() => server.close());
     const { recalld, json, spawn } = await anInstallation({

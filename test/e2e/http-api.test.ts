@@ -1,6 +1,6 @@
 /**
- * Takes a golden set from import to verdict over HTTP alone, and reads every resource of a daemon without and with
- * data.
+ * Takes a golden set from import to verdict over HTTP alone, and reads every resource of a daemon before and after it
+ * has data.
  */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -94,12 +94,12 @@ async function runGolden(): Promise<string> {
 }
 
 describe('an empty daemon', () => {
-  it('answers every list with an empty page', async () => {
+  it('returns an empty page for every list', async () => {
     for (const path of ['/v1/golden-sets', '/v1/golden-runs', '/v1/deployments'])
       expect(await get(path)).toEqual({ items: [], next_cursor: null });
   });
 
-  it('shows what the config expects, with unknown states', async () => {
+  it('shows the configured pipelines and checks with the state no_data', async () => {
     const { items } = (await get('/v1/pipelines')) as { items: { pipeline: string; state: string }[] };
     expect(items.map(({ pipeline, state }) => [pipeline, state])).toEqual([
       ['docs', 'no_data'],
@@ -127,11 +127,11 @@ describe('an empty daemon', () => {
     expect(await get('/v1/pipelines/quiet/status')).toMatchObject({ state: 'no_data', checks: [] });
   });
 
-  it('has no opinions, and reports that for each pipeline', async () => {
-    const nobody = { positive: 0, negative: 0, n: 0, positive_ratio: null };
+  it('returns an empty feedback summary for each pipeline', async () => {
+    const noOpinions = { positive: 0, negative: 0, n: 0, positive_ratio: null };
     expect(await get('/v1/feedback/summary')).toMatchObject({
       pipelines: [
-        { pipeline: 'docs', kinds: [], opinions: { all: { all: nobody } } },
+        { pipeline: 'docs', kinds: [], opinions: { all: { all: noOpinions } } },
         { pipeline: 'quiet', kinds: [] },
       ],
     });
@@ -148,11 +148,11 @@ describe('an empty daemon', () => {
     ['GET', '/v1/golden-runs?cursor=none', 'run_unknown'],
     ['POST', '/v1/golden-runs/none/cancel', 'run_unknown'],
     ['DELETE', '/v1/baselines/docs/faq', 'baseline_unknown'],
-  ] as const)('for %s %s names what does not exist', async (method, path, code) => {
+  ] as const)('responds to %s %s with 404 and the kind of the missing resource', async (method, path, code) => {
     expect(await call(method, path)).toMatchObject({ status: 404, json: { code } });
   });
 
-  it('names what does not exist when asked to change it', async () => {
+  it('responds to changes of a missing resource with 404 and its kind', async () => {
     const run = (pipeline: string, golden_set: string) => call('POST', '/v1/golden-runs', { pipeline, golden_set });
     expect(await run('none', 'faq')).toMatchObject({ status: 404, json: { code: 'pipeline_unknown' } });
     expect(await run('docs', 'none')).toMatchObject({ status: 404, json: { code: 'golden_set_unknown' } });
@@ -162,7 +162,7 @@ describe('an empty daemon', () => {
     });
   });
 
-  it('refuses a golden set with the position and the problem of the query', async () => {
+  it('rejects a golden set with the line and the problem of the invalid query', async () => {
     const post = (queries: unknown) => call('POST', '/v1/golden-sets/bad/versions', { queries });
     const twice = await post([...goldenQueries(2), { id: 'q1', text: 'other', relevant: ['d'] }]);
     expect(twice).toMatchObject({ status: 400, json: { code: 'file_malformed' } });
@@ -186,7 +186,7 @@ describe('a golden set over HTTP', () => {
   let healthy = '';
   let broken = '';
 
-  it('is imported once per content, as versions that never change', async () => {
+  it('gets a new version only if its content changes, and keeps its earlier versions', async () => {
     const post = (count: number, more: object = {}) =>
       call('POST', '/v1/golden-sets/faq/versions', {
         queries: goldenQueries(count).map((q) => ({ ...q, ...more })),
@@ -217,7 +217,7 @@ describe('a golden set over HTTP', () => {
     });
   });
 
-  it('is run by the workers, scored, judged and pinned', async () => {
+  it('is run by the workers and scored, and its run can be pinned as the baseline', async () => {
     healthy = await runGolden();
     expect(await get(`/v1/golden-runs/${healthy}`)).toMatchObject({
       golden_set_version: 2,
@@ -240,7 +240,7 @@ describe('a golden set over HTTP', () => {
     expect(await installed.json('baselines list')).toMatchObject([{ run_id: healthy, note: 'release 7' }]);
   });
 
-  it('is green once everything that must be fresh is, and not before', async () => {
+  it('makes its pipeline OK once all checks pass and all data is fresh', async () => {
     const again = await runGolden();
     await startJobs(installed.connection, [measureLiveTrafficJob.name]);
     const status = await waitFor(async () => {
@@ -266,7 +266,7 @@ describe('a golden set over HTTP', () => {
     expect(await get('/v1/pipelines/quiet/status')).toMatchObject({ state: 'no_data' });
   });
 
-  it('shows a regression: in the state, by check, by query and against the baseline', async () => {
+  it('shows a regression in the status, the checks, the queries and the comparison with the baseline', async () => {
     wrongBelow = 20;
     onTestFinished(() => {
       wrongBelow = 0;
@@ -306,7 +306,7 @@ describe('a golden set over HTTP', () => {
     });
   });
 
-  it('keeps the history, page by page and filtered', async () => {
+  it('has a history of runs that can be paged and filtered', async () => {
     const runs = (await allPages(call, '/v1/golden-runs?pipeline=docs&golden_set=faq&status=completed', 2)) as {
       run_id: string;
       verdict: string;
@@ -320,7 +320,7 @@ describe('a golden set over HTTP', () => {
   it.each([
     ['HTTP', overHttp],
     ['stdin and stdout', overStdio],
-  ] as const)('an assistant asks for the same by the Model Context Protocol, over %s', async (_over, transport) => {
+  ] as const)('can be read by an assistant through the Model Context Protocol over %s', async (_over, transport) => {
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(transport());
     onTestFinished(() => client.close());
@@ -351,14 +351,14 @@ describe('a golden set over HTTP', () => {
     });
   });
 
-  it('an assistant without a key is refused as any other caller', async () => {
+  it('cannot be read by an assistant without a key', async () => {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     const { status } = await fetch(new URL('/v1/mcp', daemon.url), init);
     expect(status).toBe(401);
   });
 
-  it('has no baseline any more when it is unpinned', async () => {
+  it('has no baseline after the baseline is unpinned', async () => {
     expect(await call('DELETE', '/v1/baselines/docs/faq')).toMatchObject({
       status: 200,
       json: { pipeline: 'docs', golden_set: 'faq' },
@@ -368,7 +368,7 @@ describe('a golden set over HTTP', () => {
   });
 });
 
-it('feedback is summed up by kind and by segment, with bounds', async () => {
+it('feedback is summarized by kind and by segment, with confidence intervals', async () => {
   const query = (id: string, course: string) => ({
     id,
     pipeline: 'docs',
@@ -398,7 +398,7 @@ it('feedback is summed up by kind and by segment, with bounds', async () => {
   ]);
 });
 
-it('reads need the scope read, changes the scope admin, and neither may do what the other may not', async () => {
+it('reads require a key with scope read or admin, and changes require a key with scope admin', async () => {
   const own = await aFolder({ 'recalld.yaml': config('http://127.0.0.1:9', '{port: 0, host: 0.0.0.0}') });
   const guarded = await startRecalld(['serve'], own);
   const ask = apiOf(`http://127.0.0.1:${new URL(guarded.url).port}`);
@@ -442,7 +442,7 @@ it('reads need the scope read, changes the scope admin, and neither may do what 
   }
 });
 
-it('a read key explains a limited number of queries per minute, only with tags of golden queries', async () => {
+it('a read key may explain a limited number of queries per minute, and only with tags of golden queries', async () => {
   const retriever = await startFaultServer(documents((request) => rightAnswer(request)));
   onTestFinished(() => retriever.close());
   const own = await aFolder({ 'recalld.yaml': config(retriever.url, '{port: 0, host: 0.0.0.0}') });

@@ -110,7 +110,7 @@ describe('ingest', () => {
     ]);
   });
 
-  it('stores queries that are far from their best document, at any rate, if scores can be cosines', async () => {
+  it('stores every query whose best score is low, whatever the sampling rate, if the score can be a cosine', async () => {
     const queries = [0.29, 0.31, 17.2, -0.4].map((score, index) =>
       aQuery(`q${index}`, { pipeline: 'low', results: [{ id: 'd1', score }] }),
     );
@@ -122,7 +122,7 @@ describe('ingest', () => {
     ]);
   });
 
-  it('accepts bodies of many megabytes like small ones, with each item validated separately and named by its position', async () => {
+  it('validates each item of a body of many megabytes, and names rejected items by their position', async () => {
     const numbers = Array.from({ length: 384 }, (_, i) => Math.sin(i));
     const queries = Array.from({ length: 1000 }, (_, i) => aQuery(`q${i}`, { pipeline: 'large', embedding: numbers }));
     const sent = [...queries.slice(0, 998), { ...queries[998], text: 7 }, { ...queries[999], pipeline: 'none' }];
@@ -179,7 +179,7 @@ describe('ingest', () => {
     expect(await daemon.post('/v1/queries', nothing)).toMatchObject({ status: 422, body: { accepted: 0 } });
   });
 
-  it('refuses, with Retry-After, what exceeds the memory limit, and stores everything that it answered 202', async () => {
+  it('refuses requests above the memory limit with Retry-After, and stores every query that it accepted', async () => {
     const size = 9;
     const batches = Array.from({ length: 40 }, (_, batch) =>
       Array.from({ length: size }, (__, i) =>
@@ -227,14 +227,14 @@ describe('ingest', () => {
     expect(await stored()).toBe(size * batches.length);
   });
 
-  it('stores a query that was not sampled when it gets negative feedback, and counts feedback on any query', async () => {
+  it('stores an unsampled query once it gets negative feedback, and accepts feedback on any query', async () => {
     const pipeline = 'unhappy-unsampled';
     const queries = [aQuery('sad', { pipeline }), aQuery('glad', { pipeline })];
     expect(await daemon.post('/v1/queries', queries)).toMatchObject({ body: { accepted: 2, sampled: 0 } });
     const thumb = (id: string, value: string) => ({ query_id: id, pipeline, kind: 'thumb', value });
-    const told = [thumb('sad', 'down'), thumb('glad', 'up'), thumb('never seen', 'up')];
-    expect(await daemon.post('/v1/feedback', told)).toMatchObject({ status: 202, body: { accepted: 3 } });
-    expect(await daemon.post('/v1/feedback', told)).toMatchObject({
+    const sent = [thumb('sad', 'down'), thumb('glad', 'up'), thumb('never seen', 'up')];
+    expect(await daemon.post('/v1/feedback', sent)).toMatchObject({ status: 202, body: { accepted: 3 } });
+    expect(await daemon.post('/v1/feedback', sent)).toMatchObject({
       status: 202,
       body: { accepted: 0, duplicates: 3 },
     });
@@ -242,7 +242,7 @@ describe('ingest', () => {
     expect(await query(stored, pipeline)).toEqual([{ id: 'sad', keep_reason: 'negative_feedback', probability: 1 }]);
   });
 
-  it('weights a query with negative feedback equally, whether or not the rate had sampled it', async () => {
+  it('gives a sampled query the probability 1 once it gets negative feedback', async () => {
     const pipeline = 'unhappy-sampled';
     await daemon.post('/v1/queries', [aQuery('sad', { pipeline }), aQuery('glad', { pipeline })]);
     const feedback = { pipeline, kind: 'thumb' };
@@ -283,7 +283,7 @@ describe('ingest', () => {
     );
   });
 
-  it('erases late data from before the erasure of a user within a minute', async () => {
+  it('erases data that arrives after the erasure of its user but dates from before', async () => {
     const pipeline = 'late';
     const before = new Date().toISOString();
     await daemon.post('/v1/queries', aQuery('q1', { pipeline, user_id: 'eve' }));
@@ -308,7 +308,7 @@ describe('ingest', () => {
   });
 
   it.each(['unsampled', 'sampled'])(
-    'does not restore an erased query that was %s when it gets negative feedback later',
+    'does not restore an erased %s query that gets negative feedback later',
     async (what) => {
       const pipeline = `erased-${what}`;
       const [carol, erased, kept] = ['carol', 'erased', 'kept'].map((name) => `${name}-${what}`);
@@ -320,14 +320,14 @@ describe('ingest', () => {
       await erase(`users/${carol}`);
       await erase(`queries/${erased}`);
       const down = (id: unknown) => ({ pipeline, query_id: id, kind: 'thumb', value: 'down' });
-      const told = await daemon.post('/v1/feedback', ['q1', erased, kept].map(down));
-      expect(told).toMatchObject({ body: { accepted: 3 } });
+      const sent = await daemon.post('/v1/feedback', ['q1', erased, kept].map(down));
+      expect(sent).toMatchObject({ body: { accepted: 3 } });
       expect(await query('select id from live_queries where pipeline = $1', pipeline)).toEqual([{ id: kept }]);
     },
   );
 
   it.each(examples)(
-    'stores what %s examples/%s reports: a query with its documents, and feedback that finds it',
+    'stores the query, the documents and the feedback that %s examples/%s sends',
     async (command, file) => {
       const root = path.resolve(import.meta.dirname, '../..');
       const env = {
@@ -358,7 +358,7 @@ describe('ingest', () => {
   );
 });
 
-it('no text leaks in redact and hash mode: not into the database, the log, the metrics or an error', async () => {
+it('no email address in redact mode, and no text in hash mode, leaks into the database, the log, the metrics or an error', async () => {
   const canary = 'jane.canary@example.com';
   const asked = { redact: 'who is', hash: 'where is' };
   const pipelines = (['redact', 'hash'] as const).map((mode) =>
@@ -372,7 +372,7 @@ it('no text leaks in redact and hash mode: not into the database, the log, the m
   for (const pipeline of ['redact', 'hash'] as const) {
     const text = `${asked[pipeline]} ${canary}`;
     const thumb = { query_id: 'q1', pipeline, kind: 'thumb' };
-    const told: readonly [status: number, where: string, body: unknown][] = [
+    const sent: readonly [status: number, where: string, body: unknown][] = [
       [
         202,
         '/v1/queries',
@@ -383,7 +383,7 @@ it('no text leaks in redact and hash mode: not into the database, the log, the m
       [422, '/v1/feedback', { ...thumb, value: canary }],
       [202, '/v1/feedback', { ...thumb, value: 'up', comment: canary, user_id: canary }],
     ];
-    for (const [status, where, body] of told) {
+    for (const [status, where, body] of sent) {
       const answer = await daemon.post(where, body);
       expect(answer.status).toBe(status);
       answers.push(answer);

@@ -16,7 +16,7 @@ function answerTo({ body }: ReceivedRequest): { id: string; score: number }[] {
   return [0.9, 0.8, 0.7].map((score) => ({ id: `${query}: ${score}`, score }));
 }
 
-it('leads from a URL to a meaningful alert, without a judgment', async () => {
+it('`recalld init` turns a URL and a file of queries into an alert on changed results, without judgments', async () => {
   const retriever = await startFaultServer(documents(answerTo));
   onTestFinished(() => retriever.close());
   const { folder, recalld, serve } = await anInstallation({ 'questions.txt': QUESTIONS });
@@ -53,11 +53,11 @@ it('leads from a URL to a meaningful alert, without a judgment', async () => {
   // A run during the change contains results from before and after the change; the next run contains only new results.
   const nothingAsBefore = /recalld_golden_rbo\{[^}]*k="10"[^}]*\} 0\n/;
   await waitFor(async () => nothingAsBefore.test(await daemon.metrics()));
-  const told = await recalld('diagnose');
-  expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('results unchanged') });
+  const diagnosed = await recalld('diagnose');
+  expect(diagnosed).toMatchObject({ code: 1, stdout: expect.stringContaining('results unchanged') });
 }, 300_000);
 
-it('adds a check on nDCG only for a golden set whose queries have judgments', async () => {
+it('`recalld init` adds a check on nDCG only for a golden set whose queries have relevance judgments', async () => {
   const retriever = await startFaultServer(documents(answerTo));
   onTestFinished(() => retriever.close());
   const { folder, recalld } = await anInstallation({

@@ -21,7 +21,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-describe('recalld stores what the program retrieved:', () => {
+describe('recalld stores the retrievals of the program:', () => {
   it.each(recordings.map((recording) => [recording.name, recording] as const))('%s', async (_, recording) => {
     const messages = await send(recording, daemon);
     expect(await stored(recording, installed)).toEqual(expected(recording));
@@ -29,7 +29,7 @@ describe('recalld stores what the program retrieved:', () => {
   });
 });
 
-it('recalld doctor says why it stores nothing of a program whose spans contain no search', async () => {
+it('`recalld doctor` explains why recalld stores nothing from a program whose spans contain no search', async () => {
   const { stdout } = await installed.recalld('doctor');
   expect(stdout).toMatch(/openai-otel spans: 1 model call of opentelemetry\.util\.genai\.handler /);
   const silent = new Set(recordings.flatMap(({ reason, name }) => (reason === undefined ? [] : [name])));
@@ -40,7 +40,7 @@ it('recalld doctor says why it stores nothing of a program whose spans contain n
 const steps = ['late parcel lost', 'lost phone recovery codes'];
 const asked = 'My parcel is late and I lost my phone.';
 
-describe('recalld makes the retrievals of one agent run an episode, in the order of the steps:', () => {
+describe('recalld groups the retrievals of one agent run into an episode, in the order of the steps:', () => {
   it.each([
     ['langgraph-openinference', 3, asked],
     ['pydantic-ai-logfire', 1, asked],

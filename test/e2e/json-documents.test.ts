@@ -129,7 +129,7 @@ function shapeOf(document: unknown): { is: 'object' | 'list'; keys: string[] } {
 }
 
 describe('--json', () => {
-  it.each(calls)('of %s prints the documented document', async (command, args, remember) => {
+  it.each(calls)('with %s prints one document with the documented keys', async (command, args, remember) => {
     const words = args.map((word) => known[word] ?? word);
     const { stdout, stderr } = await installed.recalld(command, ...words, '--json');
     const document: unknown = JSON.parse(stdout);
@@ -140,7 +140,7 @@ describe('--json', () => {
     expect({ is, keys }).toEqual(written);
   });
 
-  it('is tested here for every command that has it', () => {
+  it('is tested for every command that has this option', () => {
     const tried = new Set([...calls.map(([command]) => command), ...elsewhere]);
     expect([...tried].toSorted()).toEqual(Object.keys(jsonDocuments).toSorted());
   });
@@ -158,7 +158,7 @@ describe('a report on a candidate', () => {
     return { plan, shadow: pipeline.shadows[0] };
   };
 
-  it('exits with 1 for a variant that is worse, in plain words', async () => {
+  it('exits with 1 and states in plain words that the variant is worse', async () => {
     expect(await installed.recalld('variants report --pipeline docs')).toMatchObject({ code: 0 });
     const counts = { 'sessions a': 200, 'sessions b': 200, mixed: 0, unnamed: 0 };
     const day = { counts, sums: { 'a positive_feedback': sums(180), 'b positive_feedback': sums(100) } };
@@ -180,7 +180,7 @@ describe('a report on a candidate', () => {
     );
   });
 
-  it('exits with 1 for a wrong split, and reports nothing about the arms', async () => {
+  it('exits with 1 for a session split that differs from the declared split, and compares no arms', async () => {
     await installed.query(
       `update interim_analyses set result = jsonb_set(result, '{counts,sessions b}', '100') where series = 'traffic'`,
     );

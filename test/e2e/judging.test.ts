@@ -1,4 +1,4 @@
-/** Judged live relevance as users see it: the command line, the HTTP API, the page for graders, and the metrics. */
+/** Tests judged live relevance as users see it: command line, HTTP API, the page for graders, and metrics. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -38,7 +38,7 @@ interface Status {
 describeWithBrowser('judged live relevance', () => {
   const browser = useBrowser();
 
-  it('grades live queries, lets people correct the judge, and reports the result for all traffic', async () => {
+  it('combines grades of the judge and of people into scores for all traffic', async () => {
     const judge = await startFaultServer(judgeWithBias(1));
     const retriever = await startFaultServer((request, response) => {
       const { query } = JSON.parse(request.body) as { query: string };

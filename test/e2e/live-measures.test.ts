@@ -46,7 +46,7 @@ function clicks(on: readonly { id: string; occurred_at: string }[], more: object
 }
 
 describe('the measures of live traffic', () => {
-  it('follow from queries and clicks, with bounds, and survive a restart', async () => {
+  it('are computed from queries and clicks, have confidence intervals, and survive a restart', async () => {
     const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const before = queries('baseline', 200, 72);

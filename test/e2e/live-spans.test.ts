@@ -1,4 +1,4 @@
-/** Sends exports of users' services to a running daemon, and tests the stored rows and the responses. */
+/** Sends exports of users' services to a running daemon, and checks the stored rows and the responses. */
 
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -76,8 +76,8 @@ function stored(body: string): Promise<Stored[]> {
 let lastSpan = 0;
 const aSpanId = () => (++lastSpan).toString(16).padStart(16, '0');
 
-describe('an export is read as', () => {
-  it.each(shapes)('%s', async (name, expected) => {
+describe('an export is stored as', () => {
+  it.each(shapes)('the rows expected for %s', async (name, expected) => {
     const body = await fixture(name);
     expect(await send(body)).toMatchObject({ status: 200 });
     expect(await stored(body)).toMatchObject(expected);
@@ -86,14 +86,14 @@ describe('an export is read as', () => {
     expect(await stored(body)).toHaveLength(expected.length);
   });
 
-  it('two queries if the retriever around another arrives in a later export', async () => {
+  it('two queries if the outer of two nested retriever spans arrives in a later export', async () => {
     const [inner, outer] = [await fixture('nested-separate'), await fixture('nested-separate-outer')];
     await send(inner);
     await send(outer);
     expect(await stored(inner)).toHaveLength(2);
   });
 
-  it('one query that takes a second if times are numbers that no double can hold', async () => {
+  it('one query with a latency of one second if its times exceed the precision of a double', async () => {
     const body = await fixture('nano-number');
     await send(body);
     const [query] = await stored(body);
@@ -114,13 +114,13 @@ describe('a response states', () => {
     ['truncated-json-output', '1', /output truncated/],
     ['snake', '0', /resource_spans is not an OTLP\/JSON field/],
     ['legacy-library', '0', /instrumentationLibrarySpans is not an OTLP\/JSON field/],
-  ])('why spans of %s were not accepted', async (name, rejectedSpans, message) => {
+  ])('how many spans of %s were rejected, and what the problem is', async (name, rejectedSpans, message) => {
     const { status, partial } = await send(await fixture(name));
     expect(status).toBe(200);
     expect(partial).toMatchObject({ rejectedSpans, errorMessage: expect.stringMatching(message) });
   });
 
-  it('nothing if everything was accepted, or nothing was meant for recalld', async () => {
+  it('no problem if all spans were accepted or concern no retriever', async () => {
     for (const name of ['batch-valueless-attr', 'batch-deep-attr', 'haystack-native', 'flags-unknown-fields'])
       expect(await send(await fixture(name))).toEqual({ status: 200, partial: undefined });
   });
@@ -128,13 +128,13 @@ describe('a response states', () => {
 
 describe('a body is accepted', () => {
   it.each<[string, (body: string) => string | Uint8Array<ArrayBuffer>, Record<string, string>]>([
-    ['behind a byte order mark', (body) => `\ufeff${body}`, {}],
+    ['with a byte order mark', (body) => `\ufeff${body}`, {}],
     ['with a charset', (body) => body, { 'content-type': 'application/json; charset=utf-8' }],
     ['with the encoding identity', (body) => body, { 'content-encoding': 'identity' }],
     ['as gzip', (body) => Uint8Array.from(gzipSync(body)), { 'content-encoding': 'gzip' }],
     ['as x-gzip', (body) => Uint8Array.from(gzipSync(body)), { 'content-encoding': 'x-gzip' }],
     [
-      'as gzip of two members',
+      'as gzip with two members',
       (body) => Uint8Array.from([...gzipSync(body.slice(0, 99)), ...gzipSync(body.slice(99))]),
       { 'content-encoding': 'GZIP' },
     ],
@@ -145,7 +145,7 @@ describe('a body is accepted', () => {
     expect(await stored(body)).toHaveLength(before + 1);
   });
 
-  it('even if it is empty protobuf', async () => {
+  it('as empty protobuf', async () => {
     expect((await send('', { 'content-type': 'application/x-protobuf' })).status).toBe(200);
   });
 });
@@ -156,7 +156,7 @@ describe('a request is refused with the fix', () => {
     ['zstd', 'x', { 'content-encoding': 'zstd' }, '/v1/traces', 400, /gzip/],
     ['snappy', 'x', { 'content-encoding': 'snappy' }, '/v1/traces', 400, /gzip/],
     [
-      'gzip that is cut off',
+      'truncated gzip',
       Uint8Array.from(gzipSync('{"a": 1}').subarray(0, 15)),
       { 'content-encoding': 'gzip' },
       '/v1/traces',
@@ -165,9 +165,9 @@ describe('a request is refused with the fix', () => {
     ],
     ['text', '{}', { 'content-type': 'text/plain' }, '/v1/traces', 400, /text\/plain.*application\/x-protobuf/],
     ['NDJSON', '{}', { 'content-type': 'application/x-ndjson' }, '/v1/traces', 400, /application\/x-ndjson/],
-    ['an empty body of JSON', '', {}, '/v1/traces', 400, /not JSON/],
+    ['an empty JSON body', '', {}, '/v1/traces', 400, /not JSON/],
     [
-      'JSON that says protobuf',
+      'JSON declared as protobuf',
       '{"resourceSpans":[]}',
       { 'content-type': 'application/x-protobuf' },
       '/v1/traces',
@@ -176,14 +176,14 @@ describe('a request is refused with the fix', () => {
     ],
     ['metrics', '{}', {}, '/v1/metrics', 404, /OTEL_METRICS_EXPORTER=none/],
     [
-      'a slash behind the path',
+      'a slash after the path',
       '{}',
       {},
       '/v1/traces/',
       404,
       /POST \/v1\/traces\/\. recalld accepts OTLP at \/v1\/traces/,
     ],
-    ['two slashes', '{}', {}, '//v1/traces', 404, /recalld accepts OTLP at \/v1\/traces/],
+    ['two slashes before the path', '{}', {}, '//v1/traces', 404, /recalld accepts OTLP at \/v1\/traces/],
     ['the path of Langfuse', '{}', {}, '/api/public/otel/v1/traces', 404, /recalld accepts OTLP at \/v1\/traces/],
   ])('%s', async (_, body, headers, to, status, message) => {
     const answer = await daemon.fetch(to, {
@@ -196,7 +196,7 @@ describe('a request is refused with the fix', () => {
   });
 });
 
-it('unreadable retrievers are counted separately, and the doctor states the fix', async () => {
+it('unreadable retriever spans are counted by problem, and `recalld doctor` states the fix', async () => {
   const counted = async (outcome: string) =>
     Number(new RegExp(`recalld_trace_spans_total{outcome="${outcome}"} (\\d+)`).exec(await daemon.metrics())?.[1]);
   const before = [
@@ -216,7 +216,7 @@ it('unreadable retrievers are counted separately, and the doctor states the fix'
   expect(stdout).not.toContain('nothing flattened');
 });
 
-it('an exporter over gRPC is refused, and the doctor states the fix', async () => {
+it('an exporter over gRPC is refused, and `recalld doctor` reports the reason', async () => {
   const session = connect(daemon.url);
   session.on('error', () => undefined);
   const [, , reason] = (await once(session, 'goaway')) as [number, number, Buffer];
@@ -226,7 +226,7 @@ it('an exporter over gRPC is refused, and the doctor states the fix', async () =
   expect(stdout).toContain(reason.toString('utf8'));
 });
 
-it('log records lose their unreadable parts, but not their neighbours', async () => {
+it('unreadable log records and attributes do not prevent the rest of an export from being stored', async () => {
   const record = {
     eventName: 'gen_ai.evaluation.result',
     timeUnixNano: `${Date.now()}000000`,

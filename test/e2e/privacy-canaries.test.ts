@@ -68,7 +68,7 @@ async function aVectorStore(atEnd: (clean: () => Promise<void>) => void): Promis
   return server.url;
 }
 
-/** Also sends canaries in the headers. @returns the status */
+/** Sends a request with canaries in its headers, and returns the status of the response. */
 async function send(daemon: Daemon, canary: Canary, method: string, where: string, body?: unknown): Promise<number> {
   const response = await fetch(daemon.url + where, {
     method,
@@ -142,10 +142,10 @@ async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
   });
 }
 
-describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
+describe.each(['hash', 'redact'] as const)('privacy mode %s', (mode) => {
   const { canary, found } = modes[mode];
 
-  it('identifiers are stored, and nothing else that was sent: not in the database, the queue, the log or the metrics', async () => {
+  it('stores identifiers in the database, and nothing else that was sent in the database, the files, the log or the metrics', async () => {
     const cleanups: (() => Promise<void>)[] = [];
     const store = await aVectorStore((clean) => void cleanups.push(clean));
     const folder = await aFolder({ 'recalld.yaml': config(mode, store) });

@@ -71,11 +71,14 @@ describe('the README', () => {
     expect(commands.filter((line) => !known.some((pattern) => pattern.test(line)))).toEqual([]);
   });
 
-  it.each(commands.filter((line) => /^npx recalld (?!serve|migrate|init)/.test(line)))('%s', async (line) => {
-    await expect(shell(line)).resolves.toMatchObject({ stderr: expect.not.stringContaining('recalld: ') });
-  });
+  it.each(commands.filter((line) => /^npx recalld (?!serve|migrate|init)/.test(line)))(
+    'has a command that works: %s',
+    async (line) => {
+      await expect(shell(line)).resolves.toMatchObject({ stderr: expect.not.stringContaining('recalld: ') });
+    },
+  );
 
-  it('ingests what its curl lines and its client snippet send', async () => {
+  it('has curl commands and a client snippet whose data recalld accepts', async () => {
     const daemon = await startRecalld(['serve'], folder, {}, atEnd);
     for (const line of commands.filter((command) => command.startsWith('curl '))) {
       const { stdout } = await shell(line.replace('http://127.0.0.1:8321', daemon.url));

@@ -27,7 +27,7 @@ const findsCanary: Responder = (request, response) => {
 };
 
 describe('a redaction service', () => {
-  it('removes names from queries and comments; when it fails or hangs, only hashes are stored, and 202 is still returned', async () => {
+  it('removes names from queries and comments, and only hashes of texts are stored while the service fails or hangs', async () => {
     const presidio = await startFaultServer(findsCanary);
     onTestFinished(() => presidio.close());
     const { serve, query } = await anInstallation({ 'recalld.yaml': config(presidio.url) });

@@ -208,12 +208,12 @@ async function expectUnharmed({ daemon }: Target): Promise<void> {
 }
 
 describe.each([
-  ['that needs keys', '127.0.0.2', ['ingest', 'admin']],
-  ['that needs none', '127.0.0.1', []],
+  ['that requires keys', '127.0.0.2', ['ingest', 'admin']],
+  ['that requires no keys', '127.0.0.1', []],
 ] as const)('a daemon %s', (_name, host, scopes) => {
   let target: Target;
 
-  it('has exactly the documented routes and the pages', async () => {
+  it('has every documented route, and the routes of the console', async () => {
     target = await start(host, scopes);
     const listed = new Set(target.routes.map(({ method, url }) => `${method} ${url.replaceAll(/:\w+/g, '{}')}`));
     for (const endpoint of endpoints)
@@ -222,13 +222,13 @@ describe.each([
     expect(listed).toContain('POST /actions/annotate');
   });
 
-  it('answers every type in every encoding on every route, or closes the connection, and stays up', async () => {
+  it('responds to every content type and encoding on every route, or closes the connection, and stays up', async () => {
     const seen = await flood(target, everyPair(target));
     expect([...seen.keys()]).toEqual(expect.arrayContaining(['200', '400', '404', '415', 'null']));
     await expectUnharmed(target);
   });
 
-  it('survives requests in any order', async () => {
+  it('survives random requests', async () => {
     const seen = await flood(target, fc.sample(anyChoice, 1500));
     expect(seen.has('500')).toBe(false);
     await expectUnharmed(target);

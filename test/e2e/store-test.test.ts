@@ -44,7 +44,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-it('reports what each test observed, and exits with 0 if everything supported works', async () => {
+it('`recalld store-test` reports the finding of each test, and exits with 0 if all supported features work', async () => {
   const { code, stdout } = await installed.recalld('store-test --pipeline docs --filter topic=topic-2');
   expect(stdout).toMatch(/^docs: qdrant, .*version 1\.18\.2/m);
   expect(stdout).toMatch(
@@ -55,7 +55,7 @@ it('reports what each test observed, and exits with 0 if everything supported wo
   expect(code).toBe(0);
 });
 
-it('prints one document that can be archived', async () => {
+it('`recalld store-test --json` prints one document without document texts', async () => {
   const { code, stdout } = await installed.recalld('store-test --pipeline docs --json');
   const document = JSON.parse(stdout) as { stores: { findings: { test: string; verdict: string }[] }[] };
   expect(Object.keys(document)).toEqual(jsonDocuments['store-test']?.keys);
@@ -71,7 +71,7 @@ it.each([
   ['away', 3, /refused the connection/],
   ['none', 2, /The pipeline "none" has no `vector_store` to test; add it to the config\./],
   ['nobody', 2, /nobody/],
-])('for the pipeline %s exits with %d and the fix', async (pipeline, code, says) => {
+])('`recalld store-test` for the pipeline %s exits with %d and names the problem', async (pipeline, code, says) => {
   const finished = await installed.recalld(`store-test --pipeline ${pipeline}`);
   expect(finished.stdout + finished.stderr).toMatch(says);
   expect(finished.code).toBe(code);

@@ -1,4 +1,4 @@
-/** Traces of real exporters: the stored rows do not depend on the order in which spans arrive. */
+/** Traces of real exporters: the stored rows do not depend on the order in which the spans arrive. */
 import { trace as api, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -155,8 +155,8 @@ async function storedQueries(traceIds: readonly string[]): Promise<Record<string
 describe.each([
   ['docs', { text: 'how do I pay as [EMAIL]', is_hashed: false }],
   ['private', { text: null, is_hashed: true }],
-])('a trace of the pipeline %s whose spans arrive one by one', (pipeline, told) => {
-  it('is the same complete query in every order, with the feedback on its answer, however often it is sent', async () => {
+])('a trace of the pipeline %s', (pipeline, storedText) => {
+  it('becomes the same complete query, with the feedback on its answer, in every order of arrival and after repeated exports', async () => {
     const orders = permutations([0, 1, 2, 3, 4]);
     const traces = orders.map((_, index) => aTrace(pipeline, exporters()[index % 2] as SpanExporter));
     const deliver = async (index: number) => {
@@ -176,7 +176,7 @@ describe.each([
         .toSorted()
         .map((id) => ({
           id,
-          ...told,
+          ...storedText,
           embedding: Buffer.from(new Float32Array([0.6, 0.8]).buffer),
           embedder_version: 'bge-m3',
           results: [
@@ -190,19 +190,19 @@ describe.each([
     );
   });
 
-  it('is the same if all of its spans arrive at the same moment', async () => {
+  it('becomes the same complete query if all of its spans arrive at once', async () => {
     const traces = Array.from({ length: 20 }, () => aTrace(pipeline, exporters()[0] as SpanExporter));
     await Promise.all(traces.flatMap(({ exports }) => exports.map((sendPart) => sendPart())));
     const stored = await storedQueries(traces.map(({ traceId }) => traceId));
     expect(stored).toHaveLength(20);
     for (const query of stored) {
-      expect(query).toMatchObject({ ...told, embedder_version: 'bge-m3', opinions: 1 });
+      expect(query).toMatchObject({ ...storedText, embedder_version: 'bge-m3', opinions: 1 });
       expect(query['user_hash']).not.toBeNull();
       expect(query['results']).toHaveLength(2);
     }
   });
 
-  it('leaves no user data and no user text behind when the user is erased', async () => {
+  it('leaves nothing behind when its user is erased before the query is complete', async () => {
     const { exports, traceId } = aTrace(pipeline, exporters()[0] as SpanExporter);
     // All spans except the retriever span, which has not arrived yet.
     for (const part of [0, 2, 3]) await exports[part]?.();
@@ -216,7 +216,7 @@ describe.each([
   });
 });
 
-it('stores a query that was not sampled when its answer gets negative feedback, before or after it arrives', async () => {
+it('an unsampled query is stored if its answer gets negative feedback, whichever of the two arrives first', async () => {
   const [before, after] = [0, 1].map(() => aTrace('rare', exporters()[0] as SpanExporter));
   for (const part of [4, 0, 1, 2, 3]) await before?.exports[part]?.();
   for (const part of [0, 1, 2, 3, 4]) await after?.exports[part]?.();

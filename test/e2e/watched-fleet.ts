@@ -225,7 +225,7 @@ async function aVectorStore(): Promise<FaultServer> {
  * processes.
  */
 export function itHasLostNothing(watched: () => WatchedFleet): void {
-  it('has lost and duplicated nothing in the end', async () => {
+  it('has neither lost nor duplicated anything at the end', async () => {
     const { besideLoad, finishesARun, fleet, load, withDatabase } = watched();
     await load.stop();
     await finishesARun();

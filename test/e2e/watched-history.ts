@@ -57,7 +57,7 @@ export function describeHistory(watched: () => WatchedService): void {
       service = watched();
       prometheus = await startPrometheus(service.daemon.url, rules, atEnd);
       database = await aDatabase(service.folder, atEnd);
-      // Simulates two evaluations.
+      // Confirms the incident, as its second evaluation would.
       await waitFor(
         async () => (await database.query('update incidents set confirmed_at = evaluated_at')).rowCount === 1,
       );
@@ -78,7 +78,7 @@ export function describeHistory(watched: () => WatchedService): void {
       });
     });
 
-    it('bounds enclose their value, in each band', async () => {
+    it('the confidence bounds of each band enclose its value', async () => {
       const banded = dashboards.flatMap((dashboard) =>
         dashboard.panels.flatMap(({ title, type, targets = [] }) => {
           const [value, low, high] = targets;
@@ -104,7 +104,7 @@ export function describeHistory(watched: () => WatchedService): void {
       }
     });
 
-    it('every variable has values', async () => {
+    it('every dashboard variable has values', async () => {
       const queries = dashboards.flatMap(({ name, variables }) =>
         variables.flatMap((variable) =>
           // Skips Kubernetes variables: they have no values here, and select all values by `.*`.
@@ -133,7 +133,7 @@ export function describeHistory(watched: () => WatchedService): void {
       },
     );
 
-    it('the drill-down names the queries that got worse, worst first', async () => {
+    it('the drill-down lists the regressed queries, worst first', async () => {
       const { rows } = await database.query<{ query: string; difference: number; 'stale label': boolean }>(
         fillInSql(tableOf('Most regressed queries since the baseline'), values, {
           from: new Date(0),
@@ -145,7 +145,7 @@ export function describeHistory(watched: () => WatchedService): void {
       expect(rows.slice(0, 2).map((row) => row['stale label'])).toEqual([true, true]);
     });
 
-    it('the weekly report is one file, and is not replaced without --force', async () => {
+    it('the weekly report is one self-contained file, and is not replaced without --force', async () => {
       const opened = new Date(Date.now() - 2 * 3_600_000);
       const closed = new Date(Date.now() - 3_600_000);
       const timeline = {
@@ -220,7 +220,7 @@ export function describeHistory(watched: () => WatchedService): void {
       });
     });
 
-    it('the uncovered topic is the same in the command line and the API, and follows changes by users', async () => {
+    it('the uncovered topic is the same on the command line and in the API, and reflects changes by users', async () => {
       const call = apiOf(service.daemon.url);
       const listed = await runRecalld(['topics', 'list', '--pipeline', 'docs', '--json'], service.folder);
       const { json: answer } = await call('GET', '/v1/uncovered-topics?pipeline=docs');
@@ -254,7 +254,7 @@ export function describeHistory(watched: () => WatchedService): void {
       expect((await call('GET', '/v1/uncovered-topics/t-nothing')).status).toBe(404);
     });
 
-    it('the density is the same in the command line and the API', async () => {
+    it('the density is the same on the command line and in the API', async () => {
       const { json: answer } = await apiOf(service.daemon.url)('GET', '/v1/density?pipeline=docs');
       const shown = await runRecalld(['density', 'show', '--pipeline', 'docs', '--json'], service.folder);
       const { phase, baseline, incidents, measures } = JSON.parse(shown.stdout) as Record<string, unknown>;
@@ -268,7 +268,7 @@ export function describeHistory(watched: () => WatchedService): void {
       expect(table.stdout).toMatch(/^Query density +0\.93 \(0\.9-0\.96\)/m);
     });
 
-    it('the backtest returns what the daemon found when it evaluated the same runs', async () => {
+    it('the backtest agrees with the daemon about the checks of the same runs', async () => {
       const from = new Date(Date.now() - 3_600_000).toISOString();
       const { code, stdout, stderr } = await runRecalld(['backtest', '--from', from, '--json'], service.folder);
       expect({ code, stderr }).toEqual({

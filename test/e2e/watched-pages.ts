@@ -35,7 +35,7 @@ async function lookInEachWay(page: Page, shown: string): Promise<void> {
 
 /** Tests all pages; some of the tests pin baselines and write notes. */
 export function describePages(watched: () => WatchedService): void {
-  describeWithBrowser('the pages of a daemon that needs no key', () => {
+  describeWithBrowser('the pages of a daemon that requires no key', () => {
     const browser = useBrowser();
     let service: WatchedService;
     let host: string;
@@ -91,7 +91,7 @@ export function describePages(watched: () => WatchedService): void {
       ];
     };
 
-    it('are accessible, in light on a desktop and in dark on a phone, with nothing cut off', async () => {
+    it('are accessible in light mode on a desktop and in dark mode on a phone, with nothing cut off', async () => {
       const { page, foreign } = await browser.page(host);
       const look = (shown: string) => lookInEachWay(page, shown);
       for (const [shown, words] of paths()) {
@@ -121,7 +121,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('include an accessible report in one file, in light on a desktop and in dark on a phone', async () => {
+    it('include a report file that is accessible in light mode on a desktop and in dark mode on a phone', async () => {
       const { folder } = service;
       const file = path.join(folder, 'report.html');
       const since = new Date(Date.now() - 86_400_000).toISOString();
@@ -140,10 +140,10 @@ export function describePages(watched: () => WatchedService): void {
       await page.goto(service.daemon.url);
       const card = page.getByRole('region', { name: 'docs' });
       expect(await card.locator('svg[role=img]').count()).toBe(4);
-      const told = await card.getByRole('group', { name: 'Diagnosis of docs' }).textContent();
-      expect(told).toContain('a faulty deployment');
-      expect(told).toMatch(/(high|medium|low) confidence, \d+ %/);
-      expect(told).toContain('What to do: Roll back the deployment');
+      const diagnosisText = await card.getByRole('group', { name: 'Diagnosis of docs' }).textContent();
+      expect(diagnosisText).toContain('a faulty deployment');
+      expect(diagnosisText).toMatch(/(high|medium|low) confidence, \d+ %/);
+      expect(diagnosisText).toContain('What to do: Roll back the deployment');
       await card.getByRole('link', { name: 'Deployments', exact: true }).click();
       expect(await page.locator('main').textContent()).toContain('ef 40');
       await page.goBack();
@@ -156,7 +156,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('show when a check changed, in a period that the URL contains', async () => {
+    it('show when the verdict of a check changed, for the period in the URL', async () => {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(`${service.daemon.url}/checks?pipeline=docs`);
       await page.getByRole('link', { name: 'stale labels above 0.02 on faq' }).first().click();
@@ -179,7 +179,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('answer browsers with a page and programs with a problem document if nothing exists', async () => {
+    it('respond to an unknown path with a page for browsers and a problem document for programs', async () => {
       const ask = async (at: string, accept: string) => {
         const { status, headers } = await fetch(`${service.daemon.url}${at}`, { headers: { accept } });
         return [status, headers.get('content-type')?.split(';')[0]];
@@ -190,7 +190,7 @@ export function describePages(watched: () => WatchedService): void {
       expect(await ask('/pipelines/nowhere', 'text/html')).toEqual([404, 'text/html']);
     });
 
-    it('lead from the alert to the ranks of one query with links only, without a script', async () => {
+    it('lead from the alert to the ranks of one query through links alone, without JavaScript', async () => {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(`${service.daemon.url}/?range=6h`);
       await page.getByRole('link', { name: 'docs' }).click();
@@ -205,7 +205,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('acknowledge an incident, add a note to it, and mark its cause as wrong', async () => {
+    it('let users acknowledge an incident, add a note to it, and mark its cause as wrong', async () => {
       const { page } = await browser.page(host);
       await page.goto(`${service.daemon.url}/incidents/${incident}`);
       expect(await page.locator('h1').textContent()).toMatch(/^A faulty deployment: /);
@@ -231,7 +231,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('pin a baseline and store notes on runs and deployments', async () => {
+    it('let users pin a baseline and add notes to runs and deployments', async () => {
       const { page } = await browser.page(host);
       const run = service.runs[1] ?? '';
       await page.goto(`${service.daemon.url}/runs/${run}`);
@@ -254,7 +254,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('have restrictive security headers, and a style sheet that is sent once', async () => {
+    it('have restrictive security headers, and a style sheet that browsers can cache', async () => {
       const { headers } = await fetch(service.daemon.url);
       expect(headers.get('content-security-policy')).toContain(
         "default-src 'none'; style-src 'self'; script-src 'self';",
@@ -271,7 +271,7 @@ export function describePages(watched: () => WatchedService): void {
       expect([sheet.status, again.status]).toEqual([200, 304]);
     });
 
-    it('refuse a form from another site, a form without its token, and a host name that resolves here', async () => {
+    it('refuse a form from another site, a form without its token, and a request for an unknown host name', async () => {
       const send = async (headers: Record<string, string>) => {
         const response = await fetch(`${service.daemon.url}/actions/annotate`, {
           method: 'POST',

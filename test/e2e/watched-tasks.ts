@@ -53,7 +53,7 @@ export function describeTasks(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('sees when it began beside the deployments of that time, on one time axis', async () => {
+    it('sees the start of the incident and the deployments around it on one time axis', async () => {
       const { page, card, click } = await visit();
       await click(card.getByRole('link', { name: 'docs', exact: true }));
       expect(await page.getByRole('img', { name: /^Incidents: (critical|warning) for / }).count()).toBe(1);
@@ -66,7 +66,7 @@ export function describeTasks(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('reads the value at the same time in every chart, and zooms to what is dragged over', async () => {
+    it('reads the value under the cursor in every chart, and zooms into a dragged range', async () => {
       const { page, card, click } = await visit();
       await click(card.getByRole('link', { name: 'docs', exact: true }));
       const chart = page.locator('figure.chart .plot > svg').first();
@@ -87,7 +87,7 @@ export function describeTasks(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('finds three queries that show it, and opens one', async () => {
+    it('finds three queries that show the problem, and opens one', async () => {
       const { page, card, click } = await visit();
       await click(card.getByRole('link', { name: 'Queries that show the problem' }));
       const rows = page.getByRole('region', { name: 'Most regressed queries' }).getByRole('row');
@@ -98,7 +98,7 @@ export function describeTasks(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('tells the team by an address that shows the same to everybody, with the runbook beside it', async () => {
+    it('shares an incident by its URL, and opens its runbook', async () => {
       const { page, card, click } = await visit();
       await click(card.getByRole('link', { name: 'Incident', exact: true }));
       expect(page.url()).toMatch(/\/incidents\/\d+/);
@@ -114,7 +114,7 @@ export function describeTasks(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('gets every page within 500 kB, and its first paint within 300 ms on an idle machine', async () => {
+    it('loads every page in less than 500 kB, with a first paint within 1.8 s on a busy machine', async () => {
       const { daemon, runs } = watched();
       const { page } = await browser.page(new URL(daemon.url).host);
       const run = `/runs/${runs.at(-1)}`;

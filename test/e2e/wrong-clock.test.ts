@@ -29,7 +29,7 @@ globalThis.Date = class Date extends RealDate {
 };
 `;
 
-it('a daemon whose clock is two hours ahead reports that and does not tick until the clock is correct', async () => {
+it('a daemon whose clock is two hours off reports the skew, and schedules no run until the clock is correct', async () => {
   const retriever = await startFaultServer(documents(rightAnswer));
   onTestFinished(() => retriever.close());
   const folder = await aFolder({

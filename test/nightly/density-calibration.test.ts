@@ -26,13 +26,13 @@ function trafficOf(seed: number) {
 }
 
 describe('the simulated worlds', () => {
-  it('cover a far topic worse than a near one, and a near one worse than their own', () => {
+  it('cover a far uncovered topic worse than a near one, and a near one worse than their own topics', () => {
     const [near, far] = world.uncovered.map(({ topic }) => badlyCovered(world, scores, topic));
     expect(near).toBeGreaterThan(0.05);
     expect(far).toBeGreaterThan(near ?? 1);
   });
 
-  it('omit real articles from the store that real questions ask about', async () => {
+  it('leave out of the store real articles that real queries ask about', async () => {
     const articles = await articleWorld(1);
     const measured = scoresOn(articles.store, articles.vectors, meanDirection(articles.store));
     const held = new Set(articles.chunkTopics);
@@ -46,7 +46,7 @@ describe('the simulated worlds', () => {
 describe('the simulated traffic', () => {
   const week = Array.from({ length: 168 }, (_, hour) => hour);
 
-  it('has the requested volume over a week, with more at noon than at night and at weekends', () => {
+  it('has the requested volume over a week, and more queries at noon than at night or on weekends', () => {
     const live = trafficOf(2);
     const counts = week.map((hour) => live.hour(hour, noChange).length);
     const sum = (hours: readonly number[]): number => hours.reduce((total, hour) => total + (counts[hour] ?? 0), 0);
@@ -61,7 +61,7 @@ describe('the simulated traffic', () => {
     expect(week.map((hour) => one.hour(hour, noChange))).toEqual(week.map((hour) => other.hour(hour, noChange)));
   });
 
-  it('asks about an added topic as often as requested', () => {
+  it('contains queries about an added topic as often as requested', () => {
     const live = trafficOf(4);
     const topic = world.uncovered[0]?.topic ?? -1;
     const asked = week.flatMap((hour) => live.hour(hour, { ...noChange, added: { topic, share: 0.2 } }));
@@ -72,7 +72,7 @@ describe('the simulated traffic', () => {
 });
 
 describe('the quick simulation of live queries', () => {
-  it('has a stream without changes and every change, and the canary detects another model', async () => {
+  it('covers a stream without changes and one with each change, and the canary detects another model', async () => {
     const { quiet, changed } = await measureDensity(true, 1, () => {});
     expect(quiet).toHaveLength(1);
     expect(changed.map(({ change }) => change)).toEqual([

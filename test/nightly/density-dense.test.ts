@@ -3,7 +3,7 @@ import { measureDense } from '../../bench/density-dense.ts';
 import { measureLooks } from '../../bench/density-looks.ts';
 
 describe('the quick simulation on dense vectors', () => {
-  it('computes every candidate score, for a stream of each kind', async () => {
+  it('compares every candidate score, and simulates streams with and without an uncovered topic', async () => {
     const { scores, quiet, changed } = await measureDense(true, 1, () => {});
     expect(scores.map(({ world }) => world)).toEqual([
       'dense articles',
@@ -22,7 +22,7 @@ describe('the quick simulation on dense vectors', () => {
     );
   }, 120_000);
 
-  it('evaluates streams with and without a missing topic', async () => {
+  it('measures a lower density with a topic that the store lacks than without', async () => {
     const { looks } = await measureLooks(true, 1, () => {});
     expect(looks.map(({ world, change }) => [world, change])).toEqual([
       ['dense articles, repeated questions', 'none'],

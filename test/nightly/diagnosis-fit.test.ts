@@ -17,7 +17,7 @@ import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { type Estimates, judgedEstimates } from '../../src/incidents/diagnosis/rules/estimates.ts';
 import { type SignName, signNames, signStates } from '../../src/incidents/diagnosis/rules/signs.ts';
 
-/** Draws the signs of a world: each sign has a random state or is absent. */
+/** Draws random signs for a world: each sign has a random state or is absent. */
 function drawEvidence(names: readonly SignName[], random: RandomNumbers): Pick<Evaluation, 'signs'> {
   const signs = names.flatMap((name) => {
     const states: readonly string[] = signStates[name];
@@ -50,7 +50,7 @@ function drawWorlds(by: Estimates, names: readonly SignName[], count: number, se
 
 const counted = (worlds: readonly Evaluation[]) => numbered(worlds).map((one) => ({ ...one, weight: 1 }));
 
-/** Returns estimates in which each weight of the named signs is 0.4 or 1.5 times its judged value. */
+/** Returns estimates in which each weight of the named signs is 0.4 or 1.5 times its expert value. */
 function otherEstimates(names: readonly SignName[], seed: number): { vector: Float64Array; estimates: Estimates } {
   const random = randomNumbers(seed);
   const vector = judgedVector();
@@ -107,7 +107,7 @@ describe('the fit of weights', () => {
     }
   });
 
-  it('computes the same sums as the ranking of causes in recalld', () => {
+  it('computes the same probabilities as the ranking of causes in recalld', () => {
     for (const world of drawWorlds(judgedEstimates, signNames, 30, 6)) {
       const one = counted([world]);
       const named = rankedBy(world, truth.estimates).ranking.ranked.find(({ cause }) => world.causes.includes(cause));
@@ -117,7 +117,7 @@ describe('the fit of weights', () => {
   });
 });
 
-it('a cause that is excluded from the list is not named', () => {
+it('a cause that is excluded from the list gets the probability 0', () => {
   const [world] = drawWorlds(judgedEstimates, signNames, 1, 8);
   if (world === undefined) throw new Error('no world');
   const struck = rankedWithout({ ...world, causes: ['filter'] }, judgedEstimates);

@@ -23,7 +23,9 @@ beforeAll(async () => {
 
 afterAll(() => bench.stop(), 180_000);
 
-it('distinguishes a world with a failing service from one without a fault', { timeout: 600_000 }, async () => {
+it('the fault benchmark distinguishes a world with a failing service from one without a fault', {
+  timeout: 600_000,
+}, async () => {
   const kinds = await readKinds();
   const run = (kind: string) => runWorld(bench, { id: kind, seed: 1, shape, faults: [{ kind, size: 'large' }] }, kinds);
   const [failing, harmless] = [await run('retriever-down'), await run('empty-deployment')];

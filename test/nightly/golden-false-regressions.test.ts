@@ -16,7 +16,7 @@ import { mean } from '../../src/math/stats/descriptive.ts';
 const still = { name: 'still', restless: 0, flips: 0, shared: 0, replicas: 'none', rebuild: null } as const;
 
 describe('a simulated stream of golden runs', () => {
-  it.each(noiseLevels)('is evaluated as by a daemon with every comparison: $name', (noise) => {
+  it.each(noiseLevels)('gets the verdicts of a daemon that makes every comparison, with the noise: $name', (noise) => {
     const verdicts: boolean[] = [];
     for (let seed = 1; seed <= 3; seed++) {
       const random = randomNumbers(seed);
@@ -37,7 +37,7 @@ describe('a simulated stream of golden runs', () => {
       const check = { ...defaultCheck, measure: 'ndcg@10' };
       const learned: number[] = [];
       let history: ComparedWithBaseline[] = [];
-      let stood: Verdict | null = null;
+      let previousVerdict: Verdict | null = null;
       let last: MetricComparison | null = null;
       // Each day has two runs; only the last four runs have the drop.
       for (let run = 0; run < 18; run++) {
@@ -52,9 +52,9 @@ describe('a simulated stream of golden runs', () => {
         const expected = { means: means?.['ndcg@10'] ?? [], unit, accepted: [...learned] } as const;
         last = compareMetric(keys[0], pinned, scored.ndcg, own, storedComparison, expected);
         const current = { runId: `${run}`, baselineRunId: 'baseline', metrics: [last] };
-        const { verdict } = evaluateRegression(check, current, history, NO_SHIFT, stood);
+        const { verdict } = evaluateRegression(check, current, history, NO_SHIFT, previousVerdict);
         const isBreached = verdict === 'critical';
-        stood = verdict;
+        previousVerdict = verdict;
         history = [current];
         expect(watch.judge(scored, day, isOwn)).toBe(isBreached);
         verdicts.push(isBreached);
@@ -74,7 +74,7 @@ describe('a simulated stream of golden runs', () => {
     }
   });
 
-  it('moves by the noise that its queries share', () => {
+  it('varies by the noise that its queries share', () => {
     const random = randomNumbers(5);
     const retriever = drawRetriever(1000, random);
     const noise = { ...still, name: 'swaying', shared: 0.05 };
@@ -84,7 +84,7 @@ describe('a simulated stream of golden runs', () => {
     expect(spread).toBeLessThan(0.06);
   });
 
-  it('draws new queries each night, and flips some in each run', () => {
+  it('redraws the ranks of some queries each night, and flips some in each run', () => {
     const random = randomNumbers(7);
     const retriever = drawRetriever(5000, random);
     const changedIn = (ndcg: Float64Array) =>
@@ -96,7 +96,7 @@ describe('a simulated stream of golden runs', () => {
     expect(changedIn(runOnce(retriever, still, random).ndcg)).toBe(0);
   });
 
-  it('of replicas is that of one of three, or of a random one for each query', () => {
+  it('of three replicas has the results of one replica, or of a random replica for each query', () => {
     const random = randomNumbers(9);
     const retriever = drawRetriever(300, random);
     const answersOf = (replicas: 'each run' | 'each query') =>
@@ -118,7 +118,7 @@ describe('the quick simulation of golden runs', () => {
     });
   });
 
-  it('never reports a regression of a retriever with constant answers', () => {
+  it('never reports a regression of a retriever with constant results', () => {
     const still = unchanged.filter(({ noise }) => noise === 'none');
     expect(still.map(({ most, noiseOfDifference }) => [most, noiseOfDifference])).toEqual([
       [0, 0],
@@ -126,13 +126,13 @@ describe('the quick simulation of golden runs', () => {
     ]);
   });
 
-  it('returns the same numbers again', () => {
+  it('returns the same numbers when repeated', () => {
     expect(measureGolden(true, 1, () => {})).toMatchObject({ unchanged, dropped });
   });
 });
 
 describe('the bounds of a count', () => {
-  it('are above zero for events that did not happen', () => {
+  it('have an upper limit above zero for events that did not happen', () => {
     expect(meanWithBounds([0, 0, 0, 0])).toMatchObject({ mean: 0, low: 0 });
     expect(meanWithBounds([0, 0, 0, 0]).high).toBeCloseTo(Math.log(20) / 4, 12);
     expect(shareWithBounds(0, 10)).toMatchObject({ share: 0, low: 0 });

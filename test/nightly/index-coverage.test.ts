@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { measureIndexCoverage } from '../../bench/index-coverage.ts';
 
-it('simulates every fault of a store, and tracks arrivals', { timeout: 120_000 }, async () => {
+it('the quick simulation covers every fault of a store, and the lag of new documents', {
+  timeout: 120_000,
+}, async () => {
   const { broken, lags, streams } = await measureIndexCoverage(true, 1, () => undefined);
   for (const { share, inDay, measure, scope } of broken) {
     if (inDay === null) continue;

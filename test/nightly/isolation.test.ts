@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { measureIsolation } from '../../bench/isolation.ts';
 import { injectViolations } from '../support/injected-violations.ts';
 
-it('reports none of a million valid answers, and every answer with a document of another tenant', {
+it('an isolation rule reports none of a million valid result lists, and every list with a document of another tenant', {
   timeout: 120_000,
 }, () => {
   const { leaks, ...result } = measureIsolation(1_000_000);
@@ -12,7 +12,7 @@ it('reports none of a million valid answers, and every answer with a document of
 });
 
 it.each(['postgres', 'redis'] as const)(
-  'finds and stores each of 10,000 violations over every ingest route while the daemon is killed repeatedly, with the queue in %s',
+  'recalld stores each of 10,002 isolation violations while the daemon is killed repeatedly, with the queue in %s',
   { timeout: 1_800_000 },
   async (queue) => {
     expect(await injectViolations(queue, 3334)).toBe(10_002);

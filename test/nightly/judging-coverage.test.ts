@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { measureJudging } from '../../bench/judging-coverage.ts';
 
-it('compares the bounds of every judged measure with the truth, for judges of each bias and agreement', {
+it('the quick simulation compares the bounds of every judged measure with the truth for each kind of judge', {
   timeout: 120_000,
 }, () => {
   const { cells } = measureJudging(true, 1, () => undefined);

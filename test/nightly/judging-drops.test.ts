@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { measureDrops } from '../../bench/judging-drops.ts';
 
-it('simulates streams without changes, and changes of retriever, traffic and judge, with the code of recalld', {
+it('the quick simulation reports changes of the judge as such, and only other changes as drops', {
   timeout: 120_000,
 }, () => {
   const { quiet, changed } = measureDrops({ quick: true, scale: 1, seed: null }, () => undefined);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { measureLimit } from '../../bench/judging-limit.ts';
 
-it('measures how far the grades of a judge determine the scores of people', () => {
+it('the grades of a judge determine only a part of the differences in the scores of people', () => {
   const { cells } = measureLimit(true);
   expect(cells.length).toBe(12);
   for (const { measure, byScore, byAny } of cells) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { measureShadows } from '../../bench/shadow-reports.ts';
 
-it('simulates equal and worse shadows, and measures whether a regression is reported in time', {
+it('the quick simulation covers equal and worse shadows, and reports a worse one in time', {
   timeout: 60_000,
 }, () => {
   const { equal, worse } = measureShadows(true, 1, () => undefined);

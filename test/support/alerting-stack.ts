@@ -87,21 +87,21 @@ export async function startAlertingStack(daemonUrl: string, rules: string): Prom
     '--rules.alert.for-grace-period=1s',
   ]);
 
-  const killWrittenDown = async (): Promise<void> => {
+  const killAfterSave = async (): Promise<void> => {
     const now = Date.now();
     await waitFor(() => statSync(path.join(file('alertmanager'), 'nflog')).mtimeMs > now);
     await alertmanager.kill();
   };
-  const told = (receiver: string) =>
+  const receivedBy = (receiver: string) =>
     receivers.requests.filter(({ target: at }) => at === receiver).map(({ body }) => JSON.parse(body) as unknown);
   return {
-    pages: () => told('/pager').map((event) => pageOf(event as PagerDutyEvent)),
-    chats: () => told('/chat').map((message) => chatOf(message as SlackMessage)),
+    pages: () => receivedBy('/pager').map((event) => pageOf(event as PagerDutyEvent)),
+    chats: () => receivedBy('/chat').map((message) => chatOf(message as SlackMessage)),
     async scrape(url) {
       write('targets.yml', target(url));
     },
     prometheus,
-    alertmanager: { ...alertmanager, kill: killWrittenDown },
+    alertmanager: { ...alertmanager, kill: killAfterSave },
   };
 }
 

@@ -90,7 +90,7 @@ export function anAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
   };
 }
 
-/** The response if the retriever fails. */
+/** The answer to `q1` if the retriever fails. */
 export function aFailedAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
   return anAnswer({
     outcome: 'error',
@@ -149,7 +149,7 @@ export function aFloor(parts: Partial<FloorCheck> = {}): FloorCheck {
   return { measure: 'ndcg@10', below: 0.8, severity: 'critical', ...parts };
 }
 
-/** ndcg@10 over all queries is 0.9. */
+/** A score of 0.9 for nDCG@10 over all queries. */
 export function aScore(parts: Partial<SegmentScore> = {}): SegmentScore {
   return {
     segment: 'all',
@@ -190,7 +190,7 @@ export const noLabels: RunLabels = {
   gap: null,
 };
 
-/** Only the named checks. */
+/** Golden checks of a pipeline: only the given checks. */
 export function goldenChecks(
   parts: {
     readonly floors?: readonly FloorCheck[];

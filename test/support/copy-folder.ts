@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Preserves the owners of the files, who may be other users. */
+/** Copies a folder, and preserves the owners of its files, who may be other users. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await execute('cp', ['-a', from, to]);
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs a command beside PostgreSQL 17 with pgvector and Redis 8 with its vector sets, from packages of Debian 13 that are
-# unpacked into FOLDER: nothing is installed. The suites of both stores run against them by the addresses that are set.
+# Runs a command beside PostgreSQL 17 with pgvector and Redis 8 with vector sets. Both come from Debian 13 packages that
+# are unpacked into FOLDER; nothing is installed. The exported URLs make the suites of both stores use these servers.
 #
 #   test/support/debian-services.sh /tmp/debian13 npx vitest run --project integration pgvector.test redis-vector-set
 #
-# The packages come from the mirror that apt of this machine is configured with; DEBIAN_MIRROR names another, which a machine
-# that is no Debian needs.
-# Each program is started by the loader and the C library of its own Debian. Ends with the code of the command, or with 75
-# and a sentence where this machine cannot have the packages.
+# The packages come from the mirror that apt uses on this machine. DEBIAN_MIRROR selects another mirror; set it on
+# machines that do not run Debian.
+# The loader and the C library of Debian 13 run each program. Exits with the code of the command, or with 75 and a
+# message if the packages cannot be used on this machine.
 set -euo pipefail
 folder=${1:?the folder to unpack into}
 shift
@@ -19,7 +19,7 @@ command -v dpkg-deb >/dev/null || skip "there is no dpkg-deb to unpack packages 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -r "$keyring" ] || skip "there is no keyring of Debian to check packages by"
 
-# What apt itself reads of sources.list and sources.list.d, in either format, without its security and update suites.
+# Prints the mirror in sources.list or sources.list.d, in either format, and ignores the security and update suites.
 configured_mirror() {
   # shellcheck source=/dev/null
   (. /etc/os-release && [ "${ID:-}" = debian ] && apt-get indextargets --no-release-info \
@@ -39,7 +39,7 @@ if [ ! -x "$root/usr/bin/redis-server" ] || [ ! -d "$root/usr/lib/postgresql/17"
     -o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state/cache" -o "Dir::Cache::archives=$state/archives"
     -o Dir::State::status=/dev/null -o Acquire::Retries=2 -o Debug::NoLocking=1 -o APT::Sandbox::User=)
   "${apt[@]}" update >&2 || skip "no mirror of Debian answers"
-  # What only an installation would run, and the compiler of queries, is left where it is.
+  # Packages that only an installation needs, and the query compiler, are not downloaded.
   unwanted='^(perl|libperl|debconf|adduser|passwd|login|postgresql-common|postgresql-client-common|locales|libc-l10n|tzdata|procps|openssl_|ssl-cert|sysvinit|ucf|sensible|media|netbase|libjson|libipc|libio|libllvm|libz3|libc-bin|init-)'
   "${apt[@]}" install --print-uris -y --no-install-recommends postgresql-17 postgresql-17-pgvector redis-server |
     awk -F"[' ]+" -v no="$unwanted" '/^.http/ && $3 !~ no {print $2, $3, $5}' > "$state/packages"
@@ -56,7 +56,7 @@ fi
 libraries=$(dirname "$(find "$root/usr/lib" -name 'ld-linux*' -path '*-linux-gnu*' | head -1)")
 loader=$(find "$libraries" -name 'ld-linux*' | head -1)
 bin=$root/usr/lib/postgresql/17/bin
-# initdb starts postgres from beside it, so both are what the loader starts.
+# initdb starts postgres from its own folder, so scripts that call the loader replace both programs.
 for program in initdb postgres; do
   [ -e "$bin/$program.real" ] || mv "$bin/$program" "$bin/$program.real"
   printf '#!/bin/sh\nexec %s --argv0 "$0" --library-path %s %s "$@"\n' "$loader" "$libraries" "$bin/$program.real" > "$bin/$program"

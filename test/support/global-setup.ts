@@ -45,7 +45,7 @@ interface Shared {
 }
 
 interface StartedServer {
-  readonly told: TestServer;
+  readonly testServer: TestServer;
   readonly newCluster: string;
   stop(): Promise<void>;
 }
@@ -56,8 +56,8 @@ const shared = ((globalThis as Record<symbol, unknown>)[name] ??= { users: 0 }) 
 export async function setup(project: TestProject): Promise<void> {
   shared.users += 1;
   shared.server ??= startServer();
-  const { told, newCluster } = await shared.server;
-  project.provide('postgres', told);
+  const { testServer, newCluster } = await shared.server;
+  project.provide('postgres', testServer);
   project.provide('newCluster', newCluster);
 }
 
@@ -107,7 +107,7 @@ async function startServer(): Promise<StartedServer> {
       await migrate(pool);
       apiKey = (await createApiKeys(pool).create('tests', apiScopes, 'tests', new Date(0))).text;
     });
-    return { told: { ...connection, template, apiKey }, newCluster, stop };
+    return { testServer: { ...connection, template, apiKey }, newCluster, stop };
   } catch (error) {
     await stop();
     throw error;

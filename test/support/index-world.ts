@@ -61,7 +61,7 @@ export class IndexWorld {
 
   constructor(pool: Pool, plan: Partial<IndexPlan> = {}) {
     const db = createDb(pool);
-    // 95 % bounds miss the true value for one sample in twenty, so every test run draws the same samples.
+    // A 95 % confidence interval misses the true value in one sample of 20, so every test run draws the same samples.
     const random = vi.spyOn(Math, 'random').mockImplementation(uniforms(SEED));
     onTestFinished(() => random.mockRestore());
     this.#measurements = createMeasurements(pool);

@@ -53,7 +53,7 @@ function aTrace(n: number) {
   return { resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ scope: {}, spans: [span] }] }] };
 }
 
-const waysIn = [
+const entryPoints = [
   { path: '/v1/queries', idOf: (n: number) => `single-${n}`, body: (n: number) => aQuery(`single-${n}`, ['beta/7']) },
   { path: '/v1/queries', idOf: (n: number) => `batch-${n}`, body: aBatch },
   { path: '/v1/traces', idOf: (n: number) => `${TRACE}-${spanId(n)}`, body: aTrace },
@@ -125,13 +125,13 @@ pipelines:
   })();
   await Promise.all([
     killOften,
-    ...waysIn.map(async ({ path, body }) => {
+    ...entryPoints.map(async ({ path, body }) => {
       for (let n = 0; n < violations; n += 1) await send(path, body(n));
     }),
   ]);
 
   const rows = await query<{ id: string }>('select query_id as id from isolation_violations order by 1');
-  const wanted = waysIn.flatMap(({ idOf }) => Array.from({ length: violations }, (_, n) => idOf(n)));
+  const wanted = entryPoints.flatMap(({ idOf }) => Array.from({ length: violations }, (_, n) => idOf(n)));
   expect(rows.map(({ id }) => id)).toEqual(wanted.toSorted());
   expect(JSON.stringify(await query('select * from isolation_violations'))).not.toContain(SECRET);
 

@@ -33,16 +33,16 @@ export function evaluateFloor(
   return judgeCheck(floor, { scores, shifts: { [goldenCheckName(floor, 'faq')]: shift } });
 }
 
-/** @param history earlier completed runs, oldest first; @param stood the verdict on the latest of these runs */
+/** @param history earlier completed runs, oldest first; @param previous the verdict on the latest of these runs */
 export function evaluateRegression(
   check: RegressionCheck,
   compared: ComparedWithBaseline | string,
   history: readonly ComparedWithBaseline[],
   shift: CheckShift = NO_SHIFT,
-  stood: Verdict | null = null,
+  previous: Verdict | null = null,
 ): CheckResult {
   const regression = { ...check, kind: 'regression' } as const;
   const name = goldenCheckName(regression, 'faq');
-  const before = stood === null ? [] : [{ name, verdict: stood }];
+  const before = previous === null ? [] : [{ name, verdict: previous }];
   return judgeCheck(regression, { compared, history, before, shifts: { [name]: shift } });
 }

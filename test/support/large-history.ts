@@ -1,4 +1,7 @@
-/** Fills a database as long use would. SQL generates the rows, because sending all rows would take minutes. */
+/**
+ * Fills a database with as many rows as long use produces. SQL generates the rows, because sending all rows would take
+ * minutes.
+ */
 import type { ClientBase, Pool } from 'pg';
 
 export interface LargeHistory {

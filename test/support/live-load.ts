@@ -64,16 +64,16 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
     const request = { method: 'POST', headers, body: JSON.stringify(body), signal };
     try {
       const response = await fetch(`${api}${route}`, request);
-      const said = await response.text();
+      const text = await response.text();
       // Without this check, items that a partial success rejected would count as accepted.
-      if (response.ok && /"rejected":\[\{|"rejectedSpans":"?[1-9]/.test(said)) throw new Error(said);
+      if (response.ok && /"rejected":\[\{|"rejectedSpans":"?[1-9]/.test(text)) throw new Error(text);
       return response.ok ? 202 : response.status;
     } catch (error) {
       if (error instanceof Error && error.message.includes('reject')) throw error;
       return 0;
     }
   };
-  const bringHome = async (shipment: Shipment): Promise<void> => {
+  const sendUntilAccepted = async (shipment: Shipment): Promise<void> => {
     while (!isAbandoned) {
       const startedAt = performance.now();
       const status = await post(shipment);
@@ -89,7 +89,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
   };
   const running = Array.from({ length: clients }, async (_, client) => {
     for (let batch = 0; !isOver; batch += 1) {
-      for (const shipment of shipmentsOf(pipeline, client, batch)) await bringHome(shipment);
+      for (const shipment of shipmentsOf(pipeline, client, batch)) await sendUntilAccepted(shipment);
       await pause(pauseMs);
     }
   });

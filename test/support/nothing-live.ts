@@ -1,6 +1,6 @@
 import type { ObservedLive } from '../../src/incidents/diagnosis/rules/observed-live.ts';
 
-/** A pipeline without any measurement of live traffic. */
+/** Observations of a pipeline without any measurement of live traffic. */
 export const nothingLive: ObservedLive = {
   errors: null,
   empty: null,

@@ -1,6 +1,6 @@
 /**
- * An OpenID Connect provider (oidc-provider) in a process of its own, so that its clock can differ. Takes its settings
- * as JSON in the first argument, and signs with new keys at each start.
+ * An OpenID Connect provider (oidc-provider) in a separate process, so that its clock can differ. The first argument
+ * contains the settings as JSON. The provider signs with new keys after each start.
  */
 import { generateKeyPairSync } from 'node:crypto';
 
@@ -33,7 +33,7 @@ const provider = new Provider(issuer, {
   jwks: { keys: [{ ...key, use: 'sig', alg: 'RS256' }] },
   cookies: { keys: ['only for tests'] },
   claims: { openid: ['sub'], email: ['email'], profile: ['name'], groups: ['groups'] },
-  // By default, claims of scopes are only at the userinfo endpoint.
+  // By default, only the userinfo endpoint returns the claims of a scope.
   conformIdTokenClaims: claimsIn === 'userinfo',
   ttl: { IdToken: idTokenSeconds, Grant: 600, Session: 600, Interaction: 600, AccessToken: 600 },
   pkce: { required: () => true },
@@ -41,7 +41,7 @@ const provider = new Provider(issuer, {
     accountId: id,
     claims: async () => ({ sub: id, email: `${id}@example.com`, name: id, groups: groups[id] }),
   }),
-  // Users consent to nothing: the administrator did.
+  // Users are not asked for consent, because the administrator has given it.
   async loadExistingGrant({ oidc }) {
     const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
     grant.addOIDCScope('openid email profile groups');

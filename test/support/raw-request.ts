@@ -14,8 +14,8 @@ export interface RawRequest {
 }
 
 /**
- * What the client does: it reads the response; closes its sending side and reads; never reads; disconnects after
- * writing; or disconnects at the first byte of the response.
+ * Behavior of a client after it has written its request: it reads the response; closes its sending side and reads the
+ * response; never reads; disconnects at once; or disconnects at the first byte of the response.
  */
 export const manners = ['reads', 'ends', 'never reads', 'goes', 'goes when answered'] as const;
 export type Manners = (typeof manners)[number];

@@ -27,7 +27,7 @@ let isBundled = process.env['VITEST'] !== undefined;
 const fileOf = (name: string): string =>
   isBundled ? path.join(inject('program'), `${name}.mjs`) : path.join(built, `${name}.js`);
 
-/** What `recalld` runs. */
+/** Path of the file that the command `recalld` runs. */
 export const programFile = (): string => fileOf('main');
 
 /** Makes the tests in a file run the built program in `dist` instead of the bundle. */

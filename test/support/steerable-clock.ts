@@ -63,15 +63,15 @@ export class SteerableClock implements Clock {
    * @throws Error if nothing sleeps and `work` does not end
    */
   async until<T>(work: Promise<T>): Promise<T> {
-    const state = { settled: false };
-    const settle = (): void => {
-      state.settled = true;
+    const state = { hasEnded: false };
+    const end = (): void => {
+      state.hasEnded = true;
     };
-    work.then(settle, settle);
+    work.then(end, end);
     let idleTurns = 0;
     while (idleTurns < IDLE_TURNS) {
       await nextTurn();
-      if (state.settled) return work;
+      if (state.hasEnded) return work;
       const next = this.#next();
       idleTurns = next === null ? idleTurns + 1 : 0;
       if (next !== null) await this.#wake(next);

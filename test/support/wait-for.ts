@@ -28,9 +28,9 @@ export async function waitFor<T>(
     let cause: unknown;
     const askedAt = performance.now();
     try {
-      const said = await predicate();
-      if (said !== false && said !== null && said !== undefined) return said as Held<T>;
-      last = `it was ${String(said)}`;
+      const value = await predicate();
+      if (value !== false && value !== null && value !== undefined) return value as Held<T>;
+      last = `it was ${String(value)}`;
     } catch (error) {
       cause = error;
       last = `it threw ${error instanceof Error ? error.message : String(error)}`;

@@ -63,7 +63,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Like `struckIn`, but ranks the causes by weights that an expert chose instead of fitted weights. */
+/** Like `struckIn`, but ranks the causes by expert weights instead of fitted weights. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }

@@ -1,4 +1,4 @@
-/** Fits the estimates to recorded evaluations. The same evaluations give the same estimates. */
+/** Fits the estimates to recorded evaluations. The same evaluations yield the same estimates. */
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import { descend } from './descend.ts';
 import { lossOf } from './loss.ts';
@@ -17,7 +17,7 @@ import {
 
 export interface FitSettings {
   /**
-   * Standard deviation, in nats, of a true weight around its expected value. The expected value is the judged weight
+   * Standard deviation, in nats, of a true weight around its expected value. The expected value is the expert weight
    * times the factor that all edges with the same sign and direction share.
    */
   readonly spread: number;
@@ -41,7 +41,7 @@ const SPREAD_OF_UNEXPLAINED = 1;
 const MIN_SEEN = 3;
 /** Maximum weight of one sign, in nats. */
 const MAX_WEIGHT = 5;
-/** Minimum fitted weight of an edge, as a share of its judged weight. */
+/** Minimum fitted weight of an edge, as a share of its expert weight. */
 const MIN_KEPT = 0.1;
 const priorBounds = [-8, 2] as const;
 const factorBounds = [0.2, 1.5] as const;
@@ -53,9 +53,9 @@ export interface Fit {
 }
 
 /**
- * Returns the maximum a posteriori weights. The prior of a weight is centered at its judged value times a factor. All
+ * Returns the maximum a posteriori weights. The prior of a weight is centered at its expert value times a factor. All
  * edges with the same sign and direction share a factor, whose own prior is centered at 1. A cell that occurs in fewer
- * than `MIN_SEEN` worlds of its cause gets its judged value times the factor.
+ * than `MIN_SEEN` worlds of its cause gets its expert value times the factor.
  */
 export function fitEstimates(worlds: readonly NumberedWorld[], { spread, spreadOfFactors, open }: FitSettings): Fit {
   const judged = judgedVector();
@@ -116,7 +116,7 @@ function weightsIn(x: Float64Array, isFitted: readonly boolean[]): Float64Array 
 
 /**
  * Returns one boolean per parameter: true if the parameter is fitted. Cells and priors that occur in fewer than
- * `MIN_SEEN` worlds of their cause keep their judged values.
+ * `MIN_SEEN` worlds of their cause keep their expert values.
  */
 function seenIn(worlds: readonly NumberedWorld[]): boolean[] {
   const seen = new Map<number, number>();

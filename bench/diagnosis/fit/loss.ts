@@ -3,10 +3,10 @@ import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import { type NumberedWorld, UNEXPLAINED, UNKNOWN } from './problem.ts';
 
 /**
- * Assumed share of worlds in which any cause may be right. This share limits the loss of one world, so that a world
+ * Assumed share of worlds in which any cause may be right. The share limits the loss of one world, so that a world
  * whose cause is impossible according to the reach table does not outweigh all others.
  */
-const ANYTHING = 0.005;
+const ANY_CAUSE_SHARE = 0.005;
 
 export interface Loss {
   readonly value: number;
@@ -78,8 +78,8 @@ function addSlopes(
     if (right.has(cause)) ofRight += power;
   }
   const rightShare = ofRight / total;
-  const likelihood = (1 - ANYTHING) * rightShare + (ANYTHING * right.size) / causes.length;
-  const outer = (weight * (1 - ANYTHING)) / likelihood;
+  const likelihood = (1 - ANY_CAUSE_SHARE) * rightShare + (ANY_CAUSE_SHARE * right.size) / causes.length;
+  const outer = (weight * (1 - ANY_CAUSE_SHARE)) / likelihood;
   for (let cause = 0; cause < of.length; cause++) {
     if (struck.has(cause)) continue;
     const share = Math.exp(of[cause] as number) / total;

@@ -146,7 +146,7 @@ export function judgedVector(): Float64Array {
   return vector;
 }
 
-/** Returns the estimates in a fitted vector, except the weights and priors that equal those set by judgment. */
+/** Returns the estimates in a fitted vector, except the weights and priors that equal the expert values. */
 export function estimatesFrom(vector: Float64Array, temperature: number): Estimates {
   const weights: Record<string, Record<string, Record<string, number>>> = {};
   for (const [index, { cause, name, state, judged }] of cells.entries()) {
@@ -169,7 +169,7 @@ export function estimatesFrom(vector: Float64Array, temperature: number): Estima
   };
 }
 
-/** Further digits are noise. */
+/** Rounds to two decimals; further digits are noise. */
 function rounded(value: number): number {
   return Math.round(100 * value) / 100;
 }

@@ -1,4 +1,4 @@
-/** Reliability of rankings: compares the share of right rankings with the probabilities that the rankings state. */
+/** Compares the share of right rankings with the probabilities that the rankings state. */
 import { type Cause, type Confidence, confidences } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import {

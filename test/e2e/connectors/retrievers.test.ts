@@ -1,4 +1,4 @@
-/** Golden runs through retrievers that recalld itself implements: a vector store with an embedder, and programs. */
+/** Golden runs through two retriever kinds of recalld: a vector store with an embedder, and an external program. */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
@@ -52,7 +52,7 @@ const embedderAndStore = () => ({
 });
 
 describe('a golden run', () => {
-  it('over a vector store and an embedder scores like a service made of the same parts', async () => {
+  it('through a vector store and an embedder has the same nDCG as through a service that uses both', async () => {
     const service = await goldenRun({ retriever: { kind: 'http', url: `${rag.url}/search`, timeout_ms: 60_000 } });
     const parts = await goldenRun({ retriever: { kind: 'vector_store', timeout_ms: 60_000 }, ...embedderAndStore() });
     expect(parts.queries).toMatchObject({ total: QUESTIONS, ok: QUESTIONS });
@@ -60,7 +60,7 @@ describe('a golden run', () => {
     expect(meanOf(parts, 'ndcg@10')).toBeCloseTo(meanOf(service, 'ndcg@10'), 10);
   });
 
-  it('detects that the model behind the embedder was replaced', async () => {
+  it('scores much lower after the model behind the embedder is replaced', async () => {
     await rag.setFault('embedding');
     try {
       const run = await goldenRun({ retriever: { kind: 'vector_store', timeout_ms: 60_000 }, ...embedderAndStore() });
@@ -76,7 +76,7 @@ describe('a golden run', () => {
   ];
   for (const { name, program, file } of programs) {
     it.skipIf(spawnSync(program, ['--version']).status !== 0)(
-      `over the example program ${name} ends with it, and has the scores of keyword search`,
+      `through the example program for ${name} completes every query, and has a hit rate above 0.7`,
       async () => {
         const command = [program, path.join(examples, file), corpus];
         const run = await goldenRun({

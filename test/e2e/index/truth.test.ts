@@ -1,4 +1,4 @@
-/** Index truth as users see it: command line, daemon rounds, metrics and console page. */
+/** Tests the index checks as users see them: command line, scheduled checks, metrics and the console page. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
@@ -26,7 +26,7 @@ pipelines:
     checks: [{measure: index_missing_ratio, above: 0.005, severity: critical}]
 `;
 
-/** Queries of one tenant that must not return another tenant's documents. */
+/** Golden queries of one tenant that must not return another tenant's documents. */
 const probes = `{"id": "price-of-the-contract", "text": "What does the contract cost?", "forbidden": ["tenant-b/*"]}
 {"id": "who-signed", "text": "Who signed the contract?", "forbidden": ["tenant-b/*"]}
 `;
@@ -49,7 +49,7 @@ interface Hubs {
   readonly why: string | null;
 }
 
-describeWithBrowser('index truth', () => {
+describeWithBrowser('the index check', () => {
   const browser = useBrowser();
 
   it('reports missing, orphaned and superseded documents by id on the command line, in Prometheus and on the console', async () => {

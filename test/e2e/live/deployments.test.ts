@@ -1,4 +1,4 @@
-/** Tests that deployments recorded on the command line or over HTTP can be read through both. */
+/** Tests that deployments recorded on the command line or over HTTP can be read in both ways. */
 import { expect, it } from 'vitest';
 import { anInstallation } from '../../support/installation.ts';
 
@@ -7,7 +7,7 @@ server: {port: 0}
 pipelines: [{name: docs, retriever: {kind: http, url: "http://127.0.0.1:9/search"}}]
 `;
 
-it('deployments are recorded and listed, newest first, by command and over HTTP', async () => {
+it('deployments can be recorded and listed, newest first, on the command line and over HTTP', async () => {
   const { recalld, json, serve } = await anInstallation({ 'recalld.yaml': config });
   const { call } = await serve();
   const add = 'deployments add --kind index --pipeline';

@@ -9,7 +9,7 @@ import { missing } from '../../support/missing.ts';
 const backends = missing('redis-server') ? (['postgres'] as const) : (['postgres', 'redis'] as const);
 
 it.each(backends)(
-  'finds and stores every violation on every way in over kills of the daemon, and pages within a minute (queue: %s)',
+  'recalld stores every isolation violation despite kills of the daemon, and pages within a minute (queue: %s)',
   async (backend) => expect(await injectViolations(backend, 120)).toBe(360),
   300_000,
 );

@@ -63,7 +63,7 @@ const aClient = (): { readonly 'x-forwarded-for': string } => ({
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-describe('a daemon behind a proxy that it trusts', () => {
+describe('a daemon behind a trusted proxy', () => {
   let daemon: Daemon;
   let folder: string;
   let database: Client;
@@ -98,8 +98,8 @@ describe('a daemon behind a proxy that it trusts', () => {
       const refused = await ask({ ...client, ...bearer('rcl_wrong') });
       expect(JSON.parse(refused.body)).toMatchObject({ status: 429, code: 'attempts_limited' });
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(10);
-      const told = logLines(daemon.stderr()).filter((line) => line['address'] === client['x-forwarded-for']);
-      expect(told).toHaveLength(1);
+      const logged = logLines(daemon.stderr()).filter((line) => line['address'] === client['x-forwarded-for']);
+      expect(logged).toHaveLength(1);
       expect((await ask({ ...client, ...bearer(key) })).status).toBe(200);
       expect((await ask({ ...aClient(), ...bearer('rcl_wrong_0') })).status).toBe(401);
     });
@@ -122,7 +122,7 @@ describe('a daemon behind a proxy that it trusts', () => {
   });
 
   describe('limits requests', () => {
-    it('by the accepted key, in any spelling and from any address', async () => {
+    it('per valid key, however the authorization scheme is spelled, and from any address', async () => {
       const { text: key } = await aKey('read');
       const calls = times(150, (i) => {
         const scheme = Array.from('bearer', (c, bit) => ((i >> bit) & 1 ? c.toUpperCase() : c)).join('');
@@ -134,7 +134,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     });
 
-    it('by address if there is no valid key, whatever the header and the spelling of the path', async () => {
+    it('per address without a valid key, whatever the header and the spelling of the path', async () => {
       const client = aClient();
       expect(await tally(times(60, () => ask({ ...client, authorization: 'Basic eDp5' })))).toEqual({
         401: 60,
@@ -147,7 +147,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await ask({ ...client, ...bearer(key) })).status).toBe(200);
     });
 
-    it('and counts refused calls of a valid key, not guesses by an unknown caller', async () => {
+    it('and counts the refused calls of a valid key, but not those without a key', async () => {
       const shed = async () =>
         /recalld_ingest_shed_total\{reason="rate_limit"\} (\d+)/.exec((await ask({}, '/metrics')).body)?.[1];
       const before = Number(await shed());
@@ -162,8 +162,8 @@ describe('a daemon behind a proxy that it trusts', () => {
 
   describe('has console sessions', () => {
     const signIn = async (key: string, headers: Readonly<Record<string, string>> = {}) => {
-      const told = { origin: daemon.url, ...aClient(), ...headers };
-      const answer = await call(daemon.url, '/sign-in', told, { key });
+      const sentHeaders = { origin: daemon.url, ...aClient(), ...headers };
+      const answer = await call(daemon.url, '/sign-in', sentHeaders, { key });
       expect(answer.status).toBe(303);
       const [cookie = ''] = answer.headers['set-cookie'] ?? [];
       return { set: cookie, cookie: cookie.split(';')[0] ?? '' };
@@ -184,7 +184,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect(after.headers.location).toMatch(/^\/sign-in/);
     });
 
-    it('that end with their key immediately, whether it is revoked or deleted', async () => {
+    it('that end as soon as their key is revoked or deleted', async () => {
       const [revoked, deleted] = [await aKey('admin'), await aKey('admin')];
       const [one, other] = [await signIn(revoked.text), await signIn(deleted.text)];
       expect([(await look(one.cookie)).status, (await look(other.cookie)).status]).toEqual([200, 200]);
@@ -220,13 +220,13 @@ describe('a daemon behind a proxy that it trusts', () => {
         `select quote_ident(table_name) as name from information_schema.tables
           where table_schema = 'public' and table_type = 'BASE TABLE'`,
       );
-      const told: string[] = [];
+      const storedRows: string[] = [];
       for (const { name } of tables) {
         const { rows } = await database.query<{ row: string }>(`select t::text as row from ${name} t`);
-        told.push(...rows.map(({ row }) => row));
+        storedRows.push(...rows.map(({ row }) => row));
       }
       const spellings = [token, Buffer.from(token).toString('hex'), Buffer.from(token, 'base64url').toString('hex')];
-      for (const spelling of spellings) expect(told.join('\n')).not.toContain(spelling);
+      for (const spelling of spellings) expect(storedRows.join('\n')).not.toContain(spelling);
 
       const isForged = async (made: string) =>
         (await look(`recalld_session=${encodeURIComponent(made)}`)).status === 200;
@@ -259,7 +259,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await lookOverTls(plain.cookie)).status).toBe(303);
     });
 
-    it('and accepts a form only from its recipient, sent as a form of one of its pages', async () => {
+    it('and accepts a form only with the token of its session, as a form, and from its own origin', async () => {
       const [reader, admin] = [await signIn((await aKey('read')).text), await signIn((await aKey('admin')).text)];
       const [readers, admins] = [tokenIn(await look(reader.cookie)), tokenIn(await look(admin.cookie))];
       const note = { subject: 'run', id: 'none', text: 'hello' };
@@ -269,10 +269,10 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect(await statuses(admin.cookie, readers)).toBe(403);
       expect(await statuses(admin.cookie, `${admins}x`)).toBe(403);
       expect(await statuses(reader.cookie, readers)).toBe(403);
-      const told = { origin: daemon.url, cookie: admin.cookie };
+      const commonHeaders = { origin: daemon.url, cookie: admin.cookie };
       const large = { ...note, form_token: admins, text: 'x'.repeat(300_000) };
-      expect((await call(daemon.url, '/actions/annotate', { ...told, ...aClient() }, large)).status).toBe(413);
-      const json = { ...told, ...aClient(), 'content-type': 'application/json' };
+      expect((await call(daemon.url, '/actions/annotate', { ...commonHeaders, ...aClient() }, large)).status).toBe(413);
+      const json = { ...commonHeaders, ...aClient(), 'content-type': 'application/json' };
       expect((await call(daemon.url, '/actions/annotate', json, note)).status).toBe(415);
       // The proxy's headers state the public address.
       const public_ = { 'x-forwarded-host': 'recalld.example', ...aClient() };
@@ -283,7 +283,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     });
   });
 
-  it('sends the style sheet of its version once', async () => {
+  it('lets browsers cache the style sheet of its version', async () => {
     const client = aClient();
     const { body, headers } = await ask(client, '/sign-in');
     const sheet = /href="(\/style\.css\?v=[^"]+)"/.exec(body)?.[1] ?? '';
@@ -298,7 +298,7 @@ describe('a daemon behind a proxy that it trusts', () => {
 });
 
 describe('a daemon that trusts no proxy', () => {
-  it('trusts no caller’s claim about its address', async () => {
+  it('ignores the client address and the host name that a caller claims', async () => {
     // Does not listen on 127.0.0.1, where callers need no key.
     const config = 'server: {port: 0, host: 127.0.0.2}\npipelines: []\n';
     const folder = await aFolder({ 'recalld.yaml': config }, atEnd);

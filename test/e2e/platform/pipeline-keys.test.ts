@@ -1,4 +1,4 @@
-/** A key for one pipeline on every route, page and tool of a daemon with three pipelines. */
+/** Tests a key for one pipeline on every route, page and tool of a daemon with three pipelines. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RouteAccess, routeAccess } from '../../../src/app/http/route-access.ts';
 import { mcpTools } from '../../../src/mcp/tools.ts';
@@ -123,9 +123,9 @@ const specific = reads.filter(
   ({ route, pipelines }) => pipelines === 'named' || pipelines === 'id' || / \S*:/.test(route),
 );
 
-describe('a key of one pipeline', () => {
+describe('a key for one pipeline', () => {
   it.each(reads.map((one) => [one.route, one] as const))(
-    'reads nothing of the others from %s',
+    'reads nothing of other pipelines from %s',
     async (route, access) => {
       const paths = [fill(pathOf(access), world.planted.zebra), ...pathsAbout(access, world.planted.zebra)];
       for (const path of paths)
@@ -138,7 +138,7 @@ describe('a key of one pipeline', () => {
 
   it.each(
     reads.filter(({ pipelines }) => pipelines === 'list' || pipelines === 'metrics' || pipelines === 'golden_set'),
-  )('gets from $route what a key of all pipelines gets, for its pipeline', async (access) => {
+  )('reads its own pipeline from $route, where a key for all pipelines also reads others', async (access) => {
     const path = fill(pathOf(access), world.planted.zebra);
     const [own, all] = [await get(access.route, path, 'admin'), await get(access.route, path, 'all')];
     expect(own.status).toBe(200);
@@ -155,7 +155,7 @@ describe('a key of one pipeline', () => {
   });
 
   it.each(specific.filter(({ pipelines }) => pipelines !== 'link' && pipelines !== 'none'))(
-    'gets from $route the same for other pipelines as for unknown ones',
+    'gets the same response from $route for other pipelines as for unknown pipelines',
     async (access) => {
       const { route } = access;
       for (const one of [world.planted.okapi, world.planted.quagga])
@@ -173,7 +173,7 @@ describe('a key of one pipeline', () => {
     },
   );
 
-  it('reads only metrics of its pipeline, and those that count nothing of any', async () => {
+  it('reads only metrics of its pipeline and metrics that concern no pipeline', async () => {
     const own = (await get('GET /metrics', '/metrics', 'read')).text.split('\n').filter((line) => /^\w/.test(line));
     const of = (line: string): string => /[{,]pipeline="([^"]*)"/.exec(line)?.[1] ?? /^\w+/.exec(line)?.[0] ?? '';
     expect([...new Set(own.map(of))].toSorted()).toEqual([
@@ -196,7 +196,7 @@ describe('a key of one pipeline', () => {
     expect(other).toContain('okapi-turn');
   });
 
-  it.each(mcpTools.map(({ name }) => name))('reads nothing of the others with the tool %s', async (name) => {
+  it.each(mcpTools.map(({ name }) => name))('reads nothing of other pipelines with the tool %s', async (name) => {
     const { zebra, okapi } = world.planted;
     const ask = async (of: Planted, key: string): Promise<string> => {
       const inputs: Readonly<Record<string, object>> = {
@@ -304,7 +304,7 @@ describe('metrics with server.metrics_protected', () => {
   };
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-  it('need a key with scope read', async () => {
+  it('require a key with scope read or admin', async () => {
     expect(await read({})).toEqual([401, 'key_missing']);
     expect(await read({ authorization: 'Bearer of-a-proxy' })).toEqual([401, 'key_missing']);
     expect(await read({ cookie: cookies.admin })).toEqual([401, 'key_missing']);
@@ -313,15 +313,15 @@ describe('metrics with server.metrics_protected', () => {
     expect(await read(bearer(keys.all))).toEqual([200, null]);
   });
 
-  it('leave the health checks without a key', async () => {
+  it('do not affect the health checks, which require no key', async () => {
     for (const path of ['/livez', '/readyz']) expect((await fetch(url + path)).status).toBe(200);
   });
 });
 
-describe('a key of one pipeline that may make changes', () => {
+describe('a key for one pipeline with permission to make changes', () => {
   const writes = routeAccess.filter(({ route }) => !route.startsWith('GET ') && !elsewhere.has(route));
 
-  it.each(writes)('changes nothing of the others through $route', async ({ route, pipelines }) => {
+  it.each(writes)('changes nothing of other pipelines through $route', async ({ route, pipelines }) => {
     const before = await othersRows(world.installed);
     const [body, own = 200] = changes[route] ?? [() => ({})];
     for (const one of [world.planted.okapi, world.planted.quagga]) {
@@ -337,7 +337,7 @@ describe('a key of one pipeline that may make changes', () => {
     expect(await othersRows(world.installed)).toEqual(before);
   });
 
-  it('stores its items of a batch and rejects those of others', async () => {
+  it('stores the items of its pipeline from a batch, and rejects those of other pipelines', async () => {
     const batch = ['zebra', 'okapi', 'nosuch', 'zebra'].map((pipeline, index) => ({
       id: `batch-${index}`,
       pipeline,
@@ -359,7 +359,7 @@ describe('a key of one pipeline that may make changes', () => {
     expect(rows).toEqual([{ id: 'batch-0' }, { id: 'batch-3' }]);
   });
 
-  it('stores its spans of an export and reports those of others like spans of unknown pipelines', async () => {
+  it('stores the spans of its pipeline from an export, and rejects those of other and unknown pipelines', async () => {
     const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
     const spanOf = (service: string, number: number) => ({
       resource: { attributes: [text('service.name', service)] },
@@ -392,7 +392,7 @@ describe('a key of one pipeline that may make changes', () => {
 });
 
 describe('recalld keys create --pipelines', () => {
-  it('refuses a pipeline that the config lacks, and `keys list` shows the pipelines of a key', async () => {
+  it('rejects an unknown pipeline, and `keys list` shows the pipelines of a key', async () => {
     const { recalld, json } = world.installed;
     const { code, stderr } = await recalld('keys create --name typo --scope read --pipelines zebra,zebar');
     expect(code).toBe(2);
@@ -406,7 +406,7 @@ describe('recalld keys create --pipelines', () => {
 describe('the table of routes and keys', () => {
   const asked = routeAccess.filter(({ route, pipelines }) => pipelines !== 'link' && !route.startsWith('POST /sign-'));
 
-  it.each(asked)('is true for $route', async ({ route, scope: stated }) => {
+  it.each(asked)('states the required scope of $route', async ({ route, scope: stated }) => {
     // The table assumes the default of server.metrics_protected (off), but the setting is on in this test.
     const scope = route === 'GET /metrics' ? 'read' : stated;
     const [method = '', pattern = ''] = route.split(' ');

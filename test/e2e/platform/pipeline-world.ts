@@ -193,7 +193,7 @@ const WITHOUT_NAME = [
 ];
 
 /**
- * Returns, for each table, a digest of all rows of the other pipelines, including notes, bookmarks, sets and erasures.
+ * Returns, for each table, a digest of all rows of the other pipelines, including notes, cause marks and golden sets.
  * One statement reads all tables, because each statement has its own connection. Rows of a partition count as rows of
  * its table.
  */

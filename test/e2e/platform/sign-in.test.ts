@@ -81,7 +81,7 @@ pipelines:
   };
   const alertIn = (body: string): string => /id="problem">([^<]*)</.exec(body)?.[1] ?? '';
 
-  it('starts without the provider, reports that, and offers API keys', async () => {
+  it('starts while the provider is down, reports the outage, and offers sign-in with an API key', async () => {
     await waitFor(async () => ((await degraded()).includes('sign-in') ? true : undefined));
     const logged = logLines(daemon.stderr()).find(({ msg }) => msg === 'the sign-in provider cannot be used');
     expect(logged).toMatchObject({ level: 'error', reason: expect.stringContaining('refused') as string });
@@ -108,7 +108,7 @@ pipelines:
       expect(evil.answer.body).toContain('content="0;url=/"');
     });
 
-    it('records who made a change, with subject and name', async () => {
+    it('records the name and the subject of the user who made a change, and refuses changes by a reader', async () => {
       const { browser } = await signIn('ann');
       const page = await browser.open(`${daemon.url}/checks`);
       const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
@@ -127,7 +127,7 @@ pipelines:
       expect(refused.status).toBe(403);
     });
 
-    it('shows one page with the groups of a user who has no role, and starts no session', async () => {
+    it('shows a user without a role the groups that the provider sent, and starts no session', async () => {
       for (const [user, groups] of [
         ['eve', 'sales'],
         ['zoe', 'no groups'],
@@ -171,7 +171,7 @@ pipelines:
       expect(alertIn(replayed.body)).toContain('used before or has expired');
     });
 
-    it('rejects a forged state, code and error of the provider', async () => {
+    it('rejects a forged state and an empty callback, and does not render HTML from an error', async () => {
       const browser = aBrowser();
       const back = new URL(await browser.signInAtProvider(`${daemon.url}/sign-in/provider`, 'ann', callback));
       const state = back.searchParams.get('state') ?? '';
@@ -182,7 +182,7 @@ pipelines:
       expect((await browser.open(callback)).status).toBe(401);
     });
 
-    it('accepts rotated keys at once', async () => {
+    it('accepts rotated signing keys of the provider immediately', async () => {
       expect((await signIn('ann')).answer.status).toBe(200);
       await start();
       expect((await signIn('ann')).answer.status).toBe(200);
@@ -200,7 +200,7 @@ pipelines:
       await start();
     });
 
-    it('rejects a provider with another issuer or another secret', async () => {
+    it('rejects a provider whose issuer or client secret differs from the config', async () => {
       await start({ issuer: `http://127.0.0.1:${settings.port}` });
       const wrong = await aBrowser().open(`${callback}?code=1`);
       expect(wrong.status).toBe(401);
@@ -215,7 +215,7 @@ pipelines:
       await start();
     });
 
-    it('goes to the provider by itself after a session expired, and shows the page after sign-out', async () => {
+    it('redirects to the provider after a session expires, and shows the sign-in page after sign-out', async () => {
       const { browser } = await signIn('ann');
       await database.query('update console_sessions set expires_at = now() where user_id is not null');
       const expired = await browser.follow(`${daemon.url}/checks`, (url) => url.startsWith(settings.issuer));
@@ -244,7 +244,7 @@ pipelines:
     describeWithBrowser('in a real browser', () => {
       const visiting = useBrowser();
 
-      it('opens the requested page after sign-in at another site, and signs out there', async () => {
+      it('opens the requested page after sign-in at the provider, and signs out at the provider too', async () => {
         const { page } = await visiting.page(new URL(daemon.url).host);
         await page.goto(`${daemon.url}/checks`);
         await page.getByRole('link', { name: 'Sign in with' }).click();
@@ -261,7 +261,7 @@ pipelines:
       });
     });
 
-    it('requires API keys for the API on loopback too', async () => {
+    it('requires API keys for the API even on loopback', async () => {
       expect((await fetch(`${daemon.url}/v1/pipelines`)).status).toBe(401);
     });
 
@@ -277,7 +277,7 @@ pipelines:
       expect(statuses.filter((status) => status === 401).length).toBeGreaterThan(0);
     });
 
-    it('writes no secret, code or token to its log or to what it shows of its config', async () => {
+    it('writes no secret, code or token to its log or to the output of `config print`', async () => {
       const shown = await runRecalld(['config', 'print'], folder, { CLIENT_SECRET: SECRET });
       expect(shown.stdout).toContain('client_secret');
       for (const text of [daemon.stderr(), shown.stdout]) {
@@ -330,14 +330,14 @@ pipelines:
       sent.end();
     });
 
-  it('shows pages to the user whom the proxy names, without a way to sign out', async () => {
+  it('shows pages to the user named by the proxy, without a sign-out button', async () => {
     const page = await ask('127.0.0.1', user('bob@example.com', 'all', 'search-readers'));
     expect(page.status).toBe(200);
     expect(page.body).toContain('bob@example.com');
     expect(page.body).not.toContain('Sign out');
   });
 
-  it('ignores the headers from another address, and logs that once', async () => {
+  it('ignores the headers from another address, and logs one warning', async () => {
     for (let i = 0; i < 3; i += 1) {
       const page = await ask('127.0.0.2', user('ann@example.com', 'search-admins'));
       expect(page).toMatchObject({ status: 303, location: '/sign-in?next=%2Fchecks' });
@@ -360,12 +360,12 @@ pipelines:
     expect((await ask('127.0.0.1', {})).status).toBe(303);
   });
 
-  it('gives the API to keys only', async () => {
+  it('requires an API key for the API', async () => {
     const admin = user('ann@example.com', 'search-admins');
     expect((await ask('127.0.0.1', admin, '/v1/pipelines')).status).toBe(401);
   });
 
-  it('accepts a form of an administrator, with the name of the user in the audit log', async () => {
+  it('accepts a form from an administrator, and names the user in the audit log', async () => {
     const [ann, bob] = [
       aBrowser(user('ann@example.com', 'search-admins')),
       aBrowser(user('bob@example.com', 'search-readers')),

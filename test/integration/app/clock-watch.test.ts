@@ -33,12 +33,12 @@ function aClockAhead(aheadMs: number) {
 }
 
 describe('the clocks of this machine and of its database', () => {
-  it.each([0, TWO_HOURS_MS, -90_000])('are compared: the local clock is %s ms ahead', async (aheadMs) => {
+  it.each([0, TWO_HOURS_MS, -90_000])('are compared when the local clock is %s ms ahead', async (aheadMs) => {
     const { seconds, marginSeconds } = clockSkew(await compareClocks(database.pool, aClockAhead(aheadMs).clock));
     expect(Math.abs(seconds - aheadMs / 1000)).toBeLessThanOrEqual(marginSeconds + 0.01);
   });
 
-  it('are compared within the error of the round trip, however long it takes', async () => {
+  it('have a measured skew within its margin of error, even if the round trip is slow', async () => {
     const gate = await startTcpGate(database.connection);
     onTestFinished(() => gate.close());
     const { host, port } = gate;
@@ -51,16 +51,16 @@ describe('the clocks of this machine and of its database', () => {
     await pool.query('select 1');
     gate.hold();
     const heldAt = performance.now();
-    const look = compareClocks(pool, systemClock);
+    const comparison = compareClocks(pool, systemClock);
     await waitFor(() => performance.now() - heldAt > 1000);
     await gate.open();
-    const { seconds, marginSeconds } = clockSkew(await look);
+    const { seconds, marginSeconds } = clockSkew(await comparison);
     expect(marginSeconds).toBeGreaterThan(0.4);
     expect(Math.abs(seconds)).toBeLessThanOrEqual(marginSeconds + 0.01);
   });
 });
 
-it('a clock two hours ahead starts no runs and reports none missed; once corrected, one missed run is started', async () => {
+it('while the clock is two hours ahead, no run starts or counts as missed; once it is right, one run starts', async () => {
   const { clock, state } = aClockAhead(TWO_HOURS_MS);
   const { pool } = database;
   const [sets, runs, ticks] = [createGoldenSets(pool), createGoldenRuns(pool), createGoldenTicks(pool)];

@@ -50,7 +50,7 @@ it('a database that is killed is restarted on the same port, with all committed 
   expect(rows).toEqual([{ value: 1 }]);
 });
 
-it('a database that is killed again within a minute waits until the minute is over, and reports that', async () => {
+it('a database that is killed again within a minute restarts after that minute, and recalld reports when', async () => {
   const { dataDir, pool, clock, watch, kill, runsAgain } = await start();
   await pool.query('create table committed as select 1 as value');
   await kill();
@@ -70,7 +70,7 @@ it('a database that is killed again within a minute waits until the minute is ov
   expect(rows).toEqual([{ value: 1 }]);
 });
 
-it('a stop during the wait leaves neither a process nor a claim', async () => {
+it('a stop before the restart leaves no process and no owner file', async () => {
   const { dataDir, database, kill, runsAgain, watch } = await start();
   await kill();
   await runsAgain();
@@ -82,7 +82,7 @@ it('a stop during the wait leaves neither a process nor a claim', async () => {
   expect(existsSync(path.join(dataDir, 'owner.json'))).toBe(false);
 });
 
-it('a database that does not start is tried again each minute', async () => {
+it('a database that fails to restart is retried every minute', async () => {
   const log = recordLog();
   const clock = new SteerableClock();
   const attempts: number[] = [];

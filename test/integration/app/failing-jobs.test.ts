@@ -72,7 +72,7 @@ const payloads: Readonly<Record<string, object>> = {
   'report-violations': { pipeline: 'docs' },
 };
 
-describe('a job whose tables are gone', () => {
+describe('a job whose tables are missing', () => {
   it.each(jobCatalogue)('fails, and never counts as completed: $name', async ({ name }) => {
     const meter = new MemoryMeter();
     const logger = new MemoryLogger();

@@ -13,7 +13,7 @@ function logged(level: LogLevel, calls: string): { stdout: string; entries: Reco
   return { stdout, entries: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-it('writes one JSON object per line to stderr, including the last lines before the end', () => {
+it('writes one JSON object per line to stderr, including the last lines before the process exits', () => {
   const { stdout, entries } = logged(
     'info',
     `log.info('started', { port: 8321 }); log.error('two\\nlines'); process.exit(0);`,
@@ -30,7 +30,7 @@ it('omits lines below the configured level', () => {
   expect(entries.map(({ level }) => level)).toEqual(['warn', 'error']);
 });
 
-it('shows no secret from a field', () => {
+it('redacts secrets in fields', () => {
   const secrets = `{ password: 's3cret', storage: { password: 's3cret', url: 'x' }, headers: { authorization: 's3cret' }, api_key: 's3cret' }`;
   const { entries } = logged('info', `log.info('config', ${secrets});`);
   expect(JSON.stringify(entries)).not.toContain('s3cret');

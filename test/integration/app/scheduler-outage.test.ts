@@ -31,7 +31,7 @@ const PATIENCE = { timeoutMs: 60_000 };
 
 const day = (number: number): Date => new Date(NOON.getTime() + number * 86_400_000);
 
-describe('a daily golden run over an outage of its database', { timeout: 120_000 }, () => {
+describe('a database outage at the scheduled time of a daily golden run', { timeout: 120_000 }, () => {
   let postgres: OwnPostgres;
   let gate: TcpGate;
   let pool: Pool;
@@ -73,12 +73,12 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     now = day(number);
     schedule.fire(DAILY, now);
   };
-  const said = (message: RegExp): number => logger.lines.filter((line) => message.test(line.message)).length;
+  const countLines = (message: RegExp): number => logger.lines.filter((line) => message.test(line.message)).length;
   /** Starts a daily tick that cannot be stored on time, and waits until this failure is logged. */
   const tickInVain = async (number: number): Promise<void> => {
-    const before = said(/will be retried until the next scheduled time/);
+    const before = countLines(/will be retried until the next scheduled time/);
     tickOf(number);
-    await waitFor(() => said(/will be retried until the next scheduled time/) > before, PATIENCE);
+    await waitFor(() => countLines(/will be retried until the next scheduled time/) > before, PATIENCE);
   };
   const planned = async (): Promise<string[]> => {
     const runs = await createGoldenRuns(pool).list({ limit: 20 });
@@ -124,7 +124,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     await postgres.close();
   }, PATIENCE.timeoutMs);
 
-  it('that ends before the next tick runs late, once, and records nothing as missed', async () => {
+  it('that ends before the next tick delays the run, which starts once and does not count as missed', async () => {
     await postgres.crash();
     await tickInVain(1);
     await postgres.start();
@@ -132,11 +132,11 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     expect(await missed()).toBe(0);
   });
 
-  it('that lasts over two ticks runs for the second and records the first as missed', async () => {
+  it('that lasts over two ticks delays the second run, and the first run counts as missed', async () => {
     await postgres.crash();
     await tickInVain(2);
     await tickInVain(3);
-    expect(said(/was abandoned/)).toBe(1);
+    expect(countLines(/was abandoned/)).toBe(1);
     await postgres.start();
     expect(await runsOnceThere(3)).toEqual(['2026-11-20', '2026-11-21', '2026-11-23']);
     expect(await missed()).toBe(1);
@@ -145,7 +145,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     ]);
   });
 
-  it('during which the daemon ends is noticed by the next daemon', async () => {
+  it('during which the daemon stops is noticed by the next daemon, which starts only the latest run', async () => {
     await postgres.crash();
     await tickInVain(4);
     await ticks.stop();

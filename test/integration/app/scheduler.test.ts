@@ -90,7 +90,7 @@ describe('a scheduler that starts', () => {
     });
   });
 
-  it('runs a missed tick once, however often and in however many processes it starts', async () => {
+  it('runs a missed tick once, even if it starts repeatedly and in several processes', async () => {
     const { start, goldenJobs } = await aScheduler('once');
     await Promise.all([start(), start(), start()]);
     await start();
@@ -104,7 +104,7 @@ describe('a scheduler that starts', () => {
     expect(schedule.ticks.map(({ cron }) => cron.expression)).not.toContain(HOURLY);
   });
 
-  it('starts even if a set has not been imported, and states how to import it', async () => {
+  it('starts even if a set has not been imported, and logs how to import the set', async () => {
     const { start, goldenJobs, logger } = await aScheduler('docs', [aSchedule({ set: 'nope' }), aSchedule()]);
     await start();
     expect(goldenJobs()).toHaveLength(1);

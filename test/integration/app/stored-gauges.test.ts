@@ -26,7 +26,7 @@ pipelines:
   return parseConfig(text, 'recalld.yaml', {}, () => '');
 }
 
-it('reading the gauges reads no row of live traffic or of a golden set, and the results of a run once', async () => {
+it('a refresh of the gauges reads no rows of live traffic or golden sets, and the results of a run only once', async () => {
   const database = await createDatabase();
   onTestFinished(() => database.drop());
   const { user, password, host, port, database: name } = database.connection;

@@ -66,7 +66,7 @@ function backtest(
 }
 
 describe('the backtest of golden checks', () => {
-  it('replays an index that drops every other night as one regression, which two good runs end', async () => {
+  it('counts a score that drops every other night as one regression, which two good runs end', async () => {
     const steady = [
       { ...fell[0], differences: [aDifference({ difference: 0, ciLow: 0, ciHigh: 0, p: 1 })] },
     ] as typeof fell;
@@ -122,7 +122,7 @@ describe('the backtest of golden checks', () => {
     });
   });
 
-  it('uses the stored label states', async () => {
+  it('uses the stored shares of stale labels', async () => {
     const probed = {
       kind: 'probed',
       probed: 100,
@@ -189,7 +189,7 @@ describe('the backtest of golden checks', () => {
     expect(await backtest(runs, 0, 1)).not.toEqual([]);
   });
 
-  it('is empty if nothing ran', async () => {
+  it('is empty if there are no runs', async () => {
     expect(await backtest(await stored([]), 0, 10)).toEqual([]);
   });
 });

@@ -52,7 +52,7 @@ async function backtest(shares: readonly number[], check: ThresholdCheck, segmen
 }
 
 describe('a backtest of thresholds', () => {
-  it('reports how often and how long each would have fired, with hysteresis and confirmation', async () => {
+  it('reports how often and how long each check would have fired, with hysteresis and confirmation', async () => {
     const shares = [0.01, 0.2, 0.01, 0.01, 0.2, 0.2, 0.2, 0.01, 0.01, 0.01];
     expect(await backtest(shares, errors)).toMatchObject([
       {
@@ -72,7 +72,7 @@ describe('a backtest of thresholds', () => {
     expect(await backtest([0.01, 0.3, 0.3, 0.3], errors, 'tenant=acme')).toMatchObject([{ firings: [] }]);
   });
 
-  it('excludes what was never measured', async () => {
+  it('omits a check whose measure was never recorded', async () => {
     expect(await backtest([], errors)).toEqual([]);
   });
 });

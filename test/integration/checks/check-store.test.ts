@@ -74,7 +74,7 @@ describe('the history of checks', () => {
     ]);
   });
 
-  it('stores one of the steps that many workers take from the same status', async () => {
+  it('stores only one of the steps that concurrent workers take from the same status', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     const step = first(aStatus(pipeline, { verdict: 'warning' }));
@@ -83,7 +83,7 @@ describe('the history of checks', () => {
     expect(await history.transitions({ pipeline, limit: 10 })).toHaveLength(1);
   });
 
-  it('pages through the changes, newest first, and filters by check and time', async () => {
+  it('returns the changes in pages, newest first, and filters them by check and time', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     for (const [hour, verdict] of (['ok', 'warning', 'ok', 'critical'] as const).entries()) {
@@ -102,7 +102,7 @@ describe('the history of checks', () => {
     expect(await history.transitions({ pipeline, check: 'another', limit: 10 })).toEqual([]);
   });
 
-  it('states when each verdict ended, whatever was listed, and for which check', async () => {
+  it('returns the end of each verdict of each check, even if the change that ended it is filtered out', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     const other = aStatus(pipeline, { name: 'ndcg@10 below 0.8', since: hours(1) });
@@ -120,7 +120,7 @@ describe('the history of checks', () => {
   });
 });
 
-it('the history of checks is deleted after its retention', async () => {
+it('the history of checks is deleted after its retention period', async () => {
   const history = createCheckStore(database.pool);
   const [old, young] = [`docs-${(pipelines += 1)}`, `docs-${(pipelines += 1)}`];
   await history.advance([first(aStatus(old)), first(aStatus(young, { since: hours(9), updatedAt: hours(9) }))]);

@@ -79,7 +79,7 @@ describe('the checks of live traffic', () => {
     for (const value of [0.01, 0.2, 0.2, 0.2]) {
       await measure(value);
       // The check is evaluated every minute, and the measurement is taken every five minutes.
-      for (let look = 0; look < 5; look++) {
+      for (let round = 0; round < 5; round++) {
         await evaluateChecks(deps);
         await clock.advance(60_000);
       }
@@ -94,7 +94,7 @@ describe('the checks of live traffic', () => {
     expect(logger.lines.filter(({ message }) => message === 'a check changed its verdict')).toHaveLength(2);
   });
 
-  it('are quiet without traffic, and have no data when nothing is measured any more', async () => {
+  it('have no data when measurements stop, and are marked as quiet only if there is no traffic', async () => {
     const { clock, deps, measurements, checkStore, shown, measure } = aWorld();
     await measure(0.01);
     await evaluateChecks(deps);
@@ -119,7 +119,7 @@ describe('the checks of live traffic', () => {
     };
     await evaluate(named, 0.01);
     const brokeAt = clock.now();
-    for (let look = 0; look < 3; look++) await evaluate(named, 0.2);
+    for (let round = 0; round < 3; round++) await evaluate(named, 0.2);
     const [before] = await checkStore.statuses();
     await evaluate({ ...named, threshold: 0.08 }, 0.2);
     const after = await checkStore.statuses();
@@ -145,9 +145,9 @@ describe('the checks of live traffic', () => {
     expect(await checkStore.statuses()).toMatchObject([{ measure: 'zero_results_ratio', before: null, value: null }]);
   });
 
-  it('that failed with the retriever belong to its outage, until one measurement is entirely later', async () => {
+  it('that fail with the retriever belong to its outage, until a measurement window lies entirely after it', async () => {
     const { clock, deps, checkStore, measurements } = aWorld([{ ...errors, confirm: 1 }]);
-    const look = async (failed: number, value: number) => {
+    const evaluateHour = async (failed: number, value: number) => {
       await clock.advance(3600_000);
       const now = clock.now();
       const answers = Array.from({ length: 100 }, (_, n) =>
@@ -169,11 +169,11 @@ describe('the checks of live traffic', () => {
       [0, 0.3],
       [90, 0.5],
     ] as const)
-      isOfOutage.push(await look(failed, value));
+      isOfOutage.push(await evaluateHour(failed, value));
     expect(isOfOutage).toEqual([false, true, true, false, false]);
   });
 
-  it('have no data when no worker evaluates them any more', async () => {
+  it('have no data once workers stop evaluating them', async () => {
     const { clock, deps, shown, measure } = aWorld();
     expect(await shown()).toEqual(['no_data']);
     await measure(0.01);
@@ -245,7 +245,7 @@ describe('the stability of results', () => {
 });
 
 describe('two workers that evaluate the same checks at the same time', () => {
-  it('reach the verdict of the later evidence, in any order, and report it once', async () => {
+  it('reach the verdict of the latest evidence whichever writes first, and report it once', async () => {
     const { clock, deps, checkStore, measurements, logger, measure } = aWorld([{ ...errors, confirm: 1 }]);
     await measure(0.01);
     await evaluateChecks(deps);
@@ -271,7 +271,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
     expect(await measurements.latest(clock.now())).toHaveLength(1);
   });
 
-  it('do not defer to the next minute what one of them could not see yet', async () => {
+  it('use a new measurement immediately, even if a worker that has not seen it writes first', async () => {
     const { clock, deps, checkStore, measurements, measure } = aWorld([{ ...errors, confirm: 1 }]);
     await measure(0.01);
     await evaluateChecks(deps);
@@ -296,7 +296,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
 });
 
 describe('the checks of one pipeline', () => {
-  it('are evaluated separately if only it has new data', async () => {
+  it('are evaluated alone if only this pipeline has new data', async () => {
     const { deps, checkStore, measure } = aWorld();
     await measure(0.01);
     const pipelines = [...deps.pipelines, aWatchedPipeline({ name: 'wiki', thresholds: [errors] })];

@@ -22,7 +22,7 @@ async function connect(url: string, socket = new Socket()): Promise<Client> {
 
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
-it('stops while connections are closing, whatever their state', async () => {
+it('the PGlite server stops while connections are closing, whatever their state', async () => {
   const server = await startPglite();
   const clients = await Promise.all(Array.from({ length: 10 }, () => connect(server.url)));
   const ended: Promise<void>[] = [];
@@ -36,7 +36,7 @@ it('stops while connections are closing, whatever their state', async () => {
   expect(unhandled).toEqual([]);
 });
 
-it('accepts new connections after many were reset', async () => {
+it('the PGlite server accepts new connections after many were reset', async () => {
   const server = await startPglite();
   for (let broken = 0; broken < 110; broken += 1) {
     const socket = new Socket();

@@ -186,7 +186,7 @@ describe('the demo RAG service', () => {
       ['stale', 480, 'to nothing, because the ids are new', 0.01],
       ['embedding', 240, 'to almost nothing', 0.15],
     ])(
-      '`%s` leaves %d documents and reduces the hit rate %s, until it is removed',
+      '`%s` leaves %d documents and reduces the hit rate %s, until the fault is removed',
       async (fault, left, _how, below) => {
         const healthy = await rankSomeQuestions();
         expect(healthy.hitRate).toBeGreaterThan(0.93);
@@ -206,14 +206,14 @@ describe('the demo RAG service', () => {
       },
     );
 
-    it('`outage` answers every search with status 503, until it is removed', async () => {
+    it('`outage` answers searches with status 503, until the fault is removed', async () => {
       await service.setFault('outage');
       expect((await post(`${service.url}/search`, { query: 'war' })).status).toBe(503);
       await service.setFault('none');
       expect((await post(`${service.url}/search`, { query: 'war' })).status).toBe(200);
     });
 
-    it('`slow` delays one search in eight, until it is removed', async () => {
+    it('`slow` delays at least one search in eight', async () => {
       const late = async (): Promise<number> => {
         let count = 0;
         for (let asked = 0; asked < 2 * SLOW_ONE_IN; asked += 1) {
@@ -229,7 +229,7 @@ describe('the demo RAG service', () => {
       expect((await search(service.url, 'Who won Super Bowl 50?')).length).toBe(10);
     });
 
-    it('leaves out the documents of gaps until they are filled, under any fault', async () => {
+    it('omits the documents of gaps until the gaps are filled, with or without a fault', async () => {
       const inGaps = async () => (await storedIds(pool)).flatMap((id) => gapOf(id) ?? []).toSorted();
       expect(await service.setFault('none', [])).toBe(219);
       expect(await inGaps()).toEqual([]);
@@ -253,7 +253,7 @@ describe('the demo RAG service', () => {
 });
 
 describe('the process of the demo RAG service', () => {
-  it('stops once with exit code 0 and without output, even with a client in a transaction', async () => {
+  it('stops with exit code 0 and without output, even with a client in a transaction', async () => {
     const log: string[] = [];
     const service = await startDemoRagService({ onLog: (line) => log.push(line) });
     const pool = new Pool({ connectionString: service.storeUrl });
@@ -330,14 +330,14 @@ describe('the process of the demo RAG service', () => {
     }
   });
 
-  it('fails to start after the timeout, with its last output', async () => {
+  it('reports its last output if it does not start before the timeout', async () => {
     await expect(startDemoRagService({ startTimeoutMs: 1 })).rejects.toMatchObject({
       code: 'demo_failed',
       message: expect.stringMatching(/^The demo's RAG service did not start within 0\.001 s\. Its last output was: /),
     });
   });
 
-  it('cancels its start with the reason of the signal', async () => {
+  it('rejects with the abort reason if its start is aborted', async () => {
     const reason = new Error('enough');
     await expect(startDemoRagService({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     const controller = new AbortController();

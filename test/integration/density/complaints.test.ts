@@ -26,16 +26,16 @@ const words = [
   'canteen menu',
 ];
 const LEAVE = 1;
-const CONTENT = 300;
-const UNHAPPY = 120;
+const OTHERS = 300;
+const NEGATIVE = 120;
 
-it('a topic of negative feedback has a name, its share, examples, failures, and similar queries with positive feedback', async () => {
+it('a topic of negative feedback has a label, its share, examples, failures, and documents that other users clicked', async () => {
   const world = queryWorld(7, words.length, words.length);
   const from = new Date(NOON.getTime() - DAY_MS);
   const topics = words.map((_, topic) => topic);
   const questions = [
-    ...evenQuestions(CONTENT, topics, from, DAY_MS),
-    ...evenQuestions(UNHAPPY, topics, from, DAY_MS).map((question, i) =>
+    ...evenQuestions(OTHERS, topics, from, DAY_MS),
+    ...evenQuestions(NEGATIVE, topics, from, DAY_MS).map((question, i) =>
       i % 2 === 0 ? { ...question, topic: LEAVE } : question,
     ),
   ];
@@ -45,7 +45,7 @@ it('a topic of negative feedback has a name, its share, examples, failures, and 
   for (const [i, { topic, occurredAt }] of questions.entries()) {
     const id = `q${i}`;
     const times = { receivedAt: occurredAt, occurredAt };
-    const hasNegativeFeedback = i >= CONTENT;
+    const hasNegativeFeedback = i >= OTHERS;
     samples.push(
       aLiveSample({
         ...times,
@@ -76,7 +76,7 @@ it('a topic of negative feedback has a name, its share, examples, failures, and 
   const deps = contextOf({ reads: createDb(database.pool), compute: computeOfCommands });
   const found = await findComplaints(deps, 'docs', from, new AbortController().signal);
   if (found.kind !== 'topics') throw new Error('There were too few queries.');
-  expect(found).toMatchObject({ negative: UNHAPPY, others: CONTENT });
+  expect(found).toMatchObject({ negative: NEGATIVE, others: OTHERS });
   const [topic, ...others] = found.topics;
   expect(others).toEqual([]);
   expect(topic?.label.toSorted()).toEqual(['leave', 'parental']);

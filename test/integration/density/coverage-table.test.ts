@@ -1,4 +1,4 @@
-/** Coverage of live queries on a real database: each query is measured once, whichever worker fails. */
+/** Coverage of live queries on a real database: each query is measured once, even if workers fail. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
@@ -103,7 +103,7 @@ async function rows(columns = 'id, status, nearest->0->1 as similarity, reason')
 }
 
 describe('a sampled query', () => {
-  it('is measured by its distinct chunks, and stores what was found', async () => {
+  it('is measured by its nearest distinct chunks, which are stored', async () => {
     await ask({});
     await measure(deps());
     expect(await rows('status, reason, nearest, thinning')).toEqual([
@@ -122,7 +122,7 @@ describe('a sampled query', () => {
     ]);
   });
 
-  it('is embedded from its text if it came without a vector, and stores the vector', async () => {
+  it('that arrived without a vector is embedded from its text, and the vector is stored', async () => {
     await ask({ embedding: null, text: 'how' });
     await measure(deps({ embedder: memoryEmbedder({ how: [0, 1] }) }));
     expect(await rows('nearest->0->0 as nearest, embedding is not null as kept')).toEqual([
@@ -146,13 +146,13 @@ describe('a sampled query', () => {
     ]);
   });
 
-  it('that an agent rewrote keeps its own vector where nothing can embed what the user asked', async () => {
+  it('that an agent rewrote is measured by its own vector if no embedder is configured', async () => {
     await ask({ text: 'rewritten', originalText: 'how' });
     await measure(deps());
     expect(await rows('nearest->0->0 as nearest, status')).toEqual([{ nearest: 'a', status: 'measured' }]);
   });
 
-  it('that an agent rewrote is measured by the original text, also after an index change', async () => {
+  it('that an agent rewrote is measured by the original text again after an index change', async () => {
     await ask({ text: 'rewritten', originalText: 'how' });
     const context = deps({ embedder: memoryEmbedder({ how: [0, 1], rewritten: [-1, 0] }) });
     await measure(context);
@@ -164,11 +164,11 @@ describe('a sampled query', () => {
 
   it.each([
     ['no vector', { embedding: null, text: null }, 'no_vector'],
-    ['a text that nobody can embed', { embedding: null, text: 'how' }, 'no_vector'],
+    ['a text but no embedder', { embedding: null, text: 'how' }, 'no_vector'],
     ['a vector of zeros', { embedding: Float32Array.of(0, 0) }, 'zero_vector'],
-    ['a vector of no numbers', { embedding: Float32Array.of(Number.NaN, 1) }, 'not_finite_vector'],
+    ['a vector with a NaN', { embedding: Float32Array.of(Number.NaN, 1) }, 'not_finite_vector'],
     ['a vector of another length', { embedding: Float32Array.of(1, 0, 0) }, 'dimension_mismatch'],
-  ])('with %s is counted, not guessed', async (_name, parts, reason) => {
+  ])('with %s counts as not measurable, with the reason', async (_name, parts, reason) => {
     await ask(parts);
     await measure(deps());
     expect(await rows()).toEqual([{ id: 'q0', status: 'not_measurable', similarity: null, reason }]);
@@ -176,21 +176,21 @@ describe('a sampled query', () => {
     expect((await coverage.tally(period)).notMeasurable).toEqual({ [reason]: 1 });
   });
 
-  it('from a service whose clock is some minutes ahead counts on the day that it states, although it arrived on the day before', async () => {
+  it('from a service whose clock is ahead counts on the day of its timestamp, although it arrived the day before', async () => {
     const midnight = 12 * HOUR;
     await ask({ receivedAt: after(midnight - 2 * MINUTE), occurredAt: after(midnight + MINUTE) });
     const period = { pipeline: 'docs', from: after(midnight), until: after(midnight + HOUR), scoredSince: null };
     expect((await coverage.tally(period)).untouched).toBe(1);
   });
 
-  it('that finds few chunks is measured by the nearest one, and says so', async () => {
+  it('that finds too few chunks is measured by the nearest one and marked as short', async () => {
     store.hold(chunks.slice(0, 2));
     await ask({});
     await measure(deps());
     expect(await rows()).toEqual([{ id: 'q0', status: 'measured', similarity: 1, reason: 'short' }]);
   });
 
-  it('that finds nothing counts as worst covered', async () => {
+  it('that finds no chunks has the lowest coverage', async () => {
     store.hold([]);
     await ask({});
     await measure(deps());
@@ -199,7 +199,7 @@ describe('a sampled query', () => {
     expect(await rows()).toEqual([{ id: 'q0', status: 'measured', similarity: null, reason: 'short' }]);
   });
 
-  it('is not measured while its minute may still drop it', async () => {
+  it('is not measured while sampling may still drop it', async () => {
     await ask({ receivedAt: after(9 * MINUTE) });
     await measure(deps());
     expect(await rows()).toEqual([]);
@@ -235,7 +235,7 @@ describe('many workers', () => {
 });
 
 describe('a store that is down', () => {
-  it('is retried later, and finally the query is counted as not measurable', async () => {
+  it('leaves a query open until a later retry measures it', async () => {
     await ask({});
     store.failure = 'it is down';
     await measure(deps());
@@ -248,7 +248,7 @@ describe('a store that is down', () => {
     expect(await rows()).toMatchObject([{ status: 'measured', reason: null }]);
   });
 
-  it('is given up after twelve searches', async () => {
+  it('is no longer searched after twelve attempts, and the query counts as not measurable', async () => {
     await ask({});
     store.failure = 'it is down';
     for (let minute = 10; minute < 130; minute++) {
@@ -260,8 +260,8 @@ describe('a store that is down', () => {
   });
 });
 
-describe('more than the budget', () => {
-  it('is reduced by random sessions, and the probability is stored', async () => {
+describe('traffic above the search budget', () => {
+  it('is thinned by session, and the sampling probability is stored', async () => {
     const unitHashes = Array.from({ length: 800 }, (_, i) => (i / 800) * 0.5);
     await ask(...unitHashes.map((unitHash) => ({ unitHash })));
     // At one search per second, 300 of the 800 queries can be searched in five minutes.
@@ -280,8 +280,8 @@ describe('more than the budget', () => {
   });
 });
 
-describe('an admitted query', () => {
-  it('keeps its probability until it is measured, even if capacity grows', async () => {
+describe('the admission of queries', () => {
+  it('keeps the probability of a query until it is measured, even if capacity grows', async () => {
     await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
     const meter = new MemoryMeter();
     await admitLiveQueries(deps({ maxPerSecond: 1 }, contextOf({ meter })));
@@ -299,7 +299,7 @@ describe('an admitted query', () => {
     expect(await coverage.admissions()).toMatchObject([{ level: 2, leftOut: 600 }]);
   });
 
-  it('is always admitted again after calm minutes', async () => {
+  it('admits every query again after minutes without traffic', async () => {
     await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
     await measure(deps({ maxPerSecond: 1 }));
     const levels: number[] = [];
@@ -325,7 +325,7 @@ describe('more than one batch', () => {
 });
 
 describe('a worker that stops', () => {
-  it('records what it searched, and returns the other queries to the next worker at once', async () => {
+  it('records the results that it has, and immediately releases the other queries to the next worker', async () => {
     await ask({}, {}, {});
     const stop = new AbortController();
     let hasFound: () => void = () => undefined;
@@ -389,7 +389,7 @@ describe('the search budget', () => {
 });
 
 describe('an erasure', () => {
-  it('removes measured queries, and the vectors of baselines that outlive their queries', async () => {
+  it('deletes the coverage of the erased queries, and their vectors in baselines', async () => {
     await ask({ userHash: 'hash of ann' }, { userHash: null });
     await measure(deps());
     const baselines = baselinesTable(database.pool);

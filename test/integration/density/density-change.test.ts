@@ -57,7 +57,7 @@ describe('another embedding model', () => {
   }, 120_000);
   afterAll(() => stream.close());
 
-  it('resets the baseline with a replay of its queries and does not page', async () => {
+  it('rebuilds the baseline from replayed baseline queries and does not page', async () => {
     expect((await stream.events()).map(({ kind }) => kind)).toEqual(['rebaseline']);
     stream.embedder.identity = 'second model';
     stream.embedder.turn = backwards;
@@ -78,8 +78,8 @@ describe('another embedding model', () => {
   }, 120_000);
 
   it('still pages for content that is lost afterwards', async () => {
-    const gone = stream.store.held.filter(({ id }) => !id.startsWith('chunk 3.') && !id.startsWith('chunk 4.'));
-    stream.store.hold(gone);
+    const remaining = stream.store.held.filter(({ id }) => !id.startsWith('chunk 3.') && !id.startsWith('chunk 4.'));
+    stream.store.hold(remaining);
     await stream.run(24, 24, COVERED, 4);
     const pages = (await stream.events()).filter(({ kind }) => kind === 'page');
     expect(pages.map(({ details }) => details['cause'])).toEqual(['lost_content']);
@@ -95,7 +95,7 @@ describe('another index of the same model', () => {
   }, 120_000);
   afterAll(() => stream.close());
 
-  it('keeps the baseline if its queries find the same chunks', async () => {
+  it('keeps the baseline if the baseline queries find the same chunks', async () => {
     stream.store.traits = { index: 'hnsw' };
     await stream.run(8, 12, COVERED, 4);
     const [, kept, ...rest] = await stream.events();
@@ -107,7 +107,7 @@ describe('another index of the same model', () => {
     expect((await stream.deps.db.density.watch.find('docs'))?.state.phase).toMatchObject({ baselineVersion: 1 });
   }, 60_000);
 
-  it('is not evaluated while the store does not respond', async () => {
+  it('pauses the evaluation while the store does not respond', async () => {
     const before = (await stream.deps.db.density.watch.find('docs'))?.state.closedMs;
     stream.store.traits = { index: 'ivf' };
     const now = stream.clock.now();
@@ -123,7 +123,7 @@ describe('another index of the same model', () => {
     expect((await stream.deps.db.density.watch.find('docs'))?.state.closedMs).toBeGreaterThan(before ?? 0);
   }, 60_000);
 
-  it('replays the baseline if its queries find something else', async () => {
+  it('rebuilds the baseline if the baseline queries find other chunks', async () => {
     stream.store.traits = { index: 'lossy' };
     stream.store.hold(stream.store.held.filter((_, i) => i % 2 === 0));
     await stream.run(12, 12, COVERED, 4);

@@ -81,7 +81,7 @@ describe('a day of the same traffic', () => {
   const lateWindows = useStream();
   const lateSamples = useStream();
 
-  it('fires the same alert if its windows close one by one or after an interruption', async () => {
+  it('fires the same alert whether its windows are evaluated one by one or all at once', async () => {
     await watchDay(inOrder.stream, 4, 0);
     await watchDay(lateWindows.stream, WATCHED_HOURS, 0);
     expect(await sums(lateWindows.stream)).toEqual(await sums(inOrder.stream));
@@ -89,11 +89,11 @@ describe('a day of the same traffic', () => {
       [inOrder, lateWindows].map(({ stream }) => stream.deps.db.density.watch.find('docs')),
     );
     expect(other?.state).toEqual(one?.state);
-    const told = async ({ stream }: { readonly stream: WatchedStream }) =>
+    const eventsOf = async ({ stream }: { readonly stream: WatchedStream }) =>
       (await stream.events()).map(({ kind, occurredAt, sentence }) => ({ kind, occurredAt, sentence }));
-    const events = await told(inOrder);
+    const events = await eventsOf(inOrder);
     expect(events.map(({ kind }) => kind)).toContain('page');
-    expect((await told(lateWindows)).slice(1)).toEqual(events.slice(1));
+    expect((await eventsOf(lateWindows)).slice(1)).toEqual(events.slice(1));
   }, 120_000);
 
   it('has the same density if a fifth of its samples arrive after their windows have closed', async () => {

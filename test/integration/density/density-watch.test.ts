@@ -59,7 +59,7 @@ const kinds = async (stream: WatchedStream) => (await stream.events()).map(({ ki
 describe('a topic that the store does not cover', () => {
   const used = useStream((pool) => new WatchedStream(pool, FOUR_HOURS));
 
-  it('is included in a provisional baseline after days, and in a page-grade one after two weeks', async () => {
+  it('is preceded by a provisional baseline after three days, and a page-grade one after two weeks', async () => {
     const { stream } = used;
     await stream.run(24, 8, COVERED, 4);
     expect(await gauges(used)).toMatchObject({
@@ -76,7 +76,7 @@ describe('a topic that the store does not cover', () => {
     });
   }, 120_000);
 
-  it('pages once users query it, with the numbers and the cause', async () => {
+  it('pages once users ask about it, with the numbers and the cause', async () => {
     const { stream } = used;
     await stream.run(24, 20, COVERED, 4);
     expect(await kinds(stream)).toEqual(['rebaseline', 'rebaseline']);
@@ -121,7 +121,7 @@ describe('a topic that the store does not cover', () => {
 describe('deleted chunks of a topic', () => {
   const used = useStream((pool) => new WatchedStream(pool, SOON));
 
-  it('page and are named, although three workers run concurrently', async () => {
+  it('page once and are counted as missing, although three workers run concurrently', async () => {
     const { stream, database } = used;
     stream.workers = 3;
     await stream.run(3 * 24 + 8, 12, COVERED, 4);
@@ -166,10 +166,10 @@ describe('deleted chunks of a topic', () => {
   }, 120_000);
 });
 
-describe('other topics that are all covered', () => {
+describe('a shift of traffic to other covered topics', () => {
   const used = useStream((pool) => new WatchedStream(pool, SOON));
 
-  it('do not page', async () => {
+  it('does not page', async () => {
     const { stream } = used;
     await stream.run(3 * 24 + 8, 12, COVERED, 4);
     await stream.run(3 * 24, 20, evenly([0, 0, 0, 1]), 4);

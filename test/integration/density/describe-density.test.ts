@@ -27,22 +27,22 @@ async function hasOutgrown(daily: readonly (number | null)[], baseline: number):
   const watch = { find: async () => stored, events: async () => [] };
   const clock = { now: () => NOW, monotonicMs: () => 0, sleep: async () => {} };
   const request = { pipeline, segment: 'all', from: new Date(0), until: NOW };
-  const told = await describeDensity(
+  const description = await describeDensity(
     contextOf({ db: { density: { watch }, measurements }, clock, densityPlans: [] }),
     request,
     null,
   );
-  return told.outgrew_baseline;
+  return description.outgrew_baseline;
 }
 
 const days = (count: number, value: number): number[] => Array.from({ length: count }, () => value);
 
-it('coverage that was better than the baseline on each of fourteen days has outgrown it', async () => {
+it('coverage outgrows its baseline after fourteen days above it', async () => {
   expect(await hasOutgrown(days(14, 1.2), 1)).toBe(true);
   expect(await hasOutgrown(days(20, 1.2), 1)).toBe(true);
 });
 
-it('coverage has not outgrown a baseline after fewer days, with a gap, or if the baseline density is as high', async () => {
+it('coverage does not outgrow its baseline after fewer days, with a missing day, or if it is only slightly higher', async () => {
   expect(await hasOutgrown(days(13, 1.2), 1)).toBe(false);
   expect(await hasOutgrown([...days(7, 1.2), null, ...days(6, 1.2)], 1)).toBe(false);
   expect(await hasOutgrown(days(14, 1.2), 1.15)).toBe(false);

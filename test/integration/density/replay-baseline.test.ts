@@ -31,7 +31,7 @@ describe('replayed baseline queries', () => {
     return latest.find(({ measure }) => measure === 'repeat_density') ?? null;
   }
 
-  it('have a density of exactly 1 if they find the same, a hundred per hour', async () => {
+  it('have a density of exactly 1 while they find the same chunks, at about a hundred queries per hour', async () => {
     expect(await anHour()).toBe(108);
     const { newest, gap } = (await measured()) ?? {};
     expect(gap).toBeNull();
@@ -48,13 +48,13 @@ describe('replayed baseline queries', () => {
     expect(newest?.details['dropped']).toBeGreaterThanOrEqual(8);
   });
 
-  it('show restored content', async () => {
+  it('show that the content was restored', async () => {
     stream.store.hold(stream.chunksOf(TOPICS));
     await anHour();
     expect((await measured())?.newest).toMatchObject({ value: 1 });
   });
 
-  it('have no value while the store does not respond, with the reason, and a value in the next round', async () => {
+  it('have a reason instead of a value while the store does not respond, and a value in the next round', async () => {
     stream.store.failure = 'connection refused';
     await anHour();
     expect((await measured())?.gap).toMatchObject({ reason: 'store_failed' });

@@ -7,7 +7,7 @@ const database = useDatabase();
 const older = { centroid: Float64Array.of(0.1, -0.2, 1 / 3), meanLength: 1.5 };
 const newer = { centroid: Float64Array.of(1, 0), meanLength: 2 };
 
-it('stores the newest snapshot of each pipeline, and reads it exactly', async () => {
+it('the table returns the newest snapshot of each pipeline exactly as it was stored', async () => {
   const snapshots = snapshotsTable(database.pool);
   expect(await snapshots.latest('docs')).toBeNull();
   await snapshots.save('docs', hours(-6), older);
@@ -17,7 +17,7 @@ it('stores the newest snapshot of each pipeline, and reads it exactly', async ()
   expect(await snapshots.latest('faq')).toBeNull();
 });
 
-it('does not replace a snapshot with an older one', async () => {
+it('the table does not replace a snapshot with an older one', async () => {
   const snapshots = snapshotsTable(database.pool);
   await snapshots.save('late', hours(0), newer);
   await snapshots.save('late', hours(-6), older);

@@ -31,7 +31,7 @@ const gauge = async (stream: WatchedStream) =>
 describe('a new topic of live queries', () => {
   const stream = useStream();
 
-  it('does not exist before, and the number of topics is unknown before the first search', async () => {
+  it('is not listed before users ask about it, and the number of topics is unknown before the first search', async () => {
     await stream().run(3 * 24 + 8, 12, COVERED, 4);
     expect(await gauge(stream())).toEqual([]);
     await stream().run(24, 24, COVERED, 4);
@@ -91,7 +91,7 @@ describe('a new topic of live queries', () => {
     expect(await stream().deps.db.density.topics.windows(id)).toHaveLength(2);
   }, 120_000);
 
-  it('closes automatically when the topic is added to the store', async () => {
+  it('closes automatically when its content is added to the store', async () => {
     stream().store.hold(stream().chunksOf([0, 1, 2, 3, 4, 5, PARENTAL_LEAVE]));
     for (let day = 0; day < 3; day++) {
       await stream().run(24, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
@@ -101,7 +101,7 @@ describe('a new topic of live queries', () => {
     expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 0]]);
   }, 120_000);
 
-  it('has an unknown number when the last search is too old', async () => {
+  it('is no longer counted when the last search is too old', async () => {
     stream().clock.set(new Date(stream().clock.now().getTime() + 2 * DAY));
     expect(await gauge(stream())).toEqual([]);
   });

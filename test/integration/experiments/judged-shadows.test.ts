@@ -1,4 +1,4 @@
-/** Live queries selected for judging and sent to a shadow, with a real database and a judge behind a real endpoint. */
+/** Live queries are judged and also sent to a shadow, with a real database and a judge behind a real endpoint. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RetrieverRequest } from '../../../src/connectors/retrievers/retriever.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
@@ -18,7 +18,7 @@ import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { documentOf, JudgingWorld, PIPELINE } from '../../support/judging-world.ts';
 
-type Brings = readonly { readonly id: string; readonly text: string | null }[];
+type Results = readonly { readonly id: string; readonly text: string | null }[];
 
 const database = useDatabase();
 const signal = new AbortController().signal;
@@ -31,15 +31,15 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 /** Results that users got. */
-const same = (question: string): Brings =>
+const same = (question: string): Results =>
   Array.from({ length: DEPTH }, (_, at) => documentOf(question, at + 1)).map(({ id, text }) => ({ id, text }));
 /** The results that users got, preceded by a relevant document. */
-const better = (question: string): Brings => [
+const better = (question: string): Results => [
   { id: `${question}/best`, text: `It says of ${question}: quality 3.` },
   ...same(question),
 ];
 
-function aJudgedShadow(brings: (question: string) => Brings | null, parts: Partial<Shadow> = {}) {
+function aJudgedShadow(resultsFor: (question: string) => Results | null, parts: Partial<Shadow> = {}) {
   const asked: RetrieverRequest[] = [];
   const shadow: Shadow = {
     name: 'next',
@@ -58,7 +58,7 @@ function aJudgedShadow(brings: (question: string) => Brings | null, parts: Parti
       retriever: {
         async retrieve(request) {
           asked.push(request);
-          const found = brings(request.text);
+          const found = resultsFor(request.text);
           const common = { latencyMs: 5, attempts: 1 };
           if (found === null) return { kind: 'error', code: 'http_500', message: 'it returned 500', ...common };
           return { kind: 'documents', documents: found.map((one) => ({ ...one, score: 1 })), ...common };
@@ -92,7 +92,7 @@ const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s
 const pairs = (where: string): Promise<number> => world.count(`shadow_answers where purpose = 'judged' and ${where}`);
 
 describe('a shadow of a judged pipeline', () => {
-  it('receives each selected query once, and documents that users got too are graded and paid for once', async () => {
+  it('receives each selected query once, and documents that users also got are graded and paid for once', async () => {
     const shadow = aJudgedShadow(better);
     await world.hourOf(world.samples(80));
     await world.round();
@@ -115,7 +115,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(await pairs('candidate > baseline')).toBeGreaterThan(drawn / 2);
   });
 
-  it('with identical results has a difference of exactly 0, and its days are written when they end', async () => {
+  it('with identical results has a difference of exactly 0, and its days are stored when they end', async () => {
     const shadow = aJudgedShadow(same);
     await world.hourOf(world.samples(40));
     await world.round();
@@ -155,7 +155,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(await pairs('true')).toBeLessThan(10);
   });
 
-  it('gets credit when users got no results, for as many queries as the judge may grade', async () => {
+  it('gets credit for results where users got none, for as many queries as the judge may grade', async () => {
     const empty = world.samples(100, { outcome: 'empty', results: [], probability: 1 }).map((one, i) => ({
       ...one,
       id: `empty ${i}`,
@@ -181,7 +181,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(await pairs(`query_id = '${rows[0]?.id}'`)).toBe(0);
   });
 
-  it('is reported by the API, on the terminal and to Prometheus, from days with their sums', async () => {
+  it('is reported in the console, on the terminal and to Prometheus, from the sums of its days', async () => {
     const { shadow, saveDay, readFrom } = aJudgedShadow(better);
     const [pipeline] = readFrom.pipelines;
     if (pipeline === undefined) throw new Error('there is no pipeline');

@@ -103,7 +103,7 @@ function aShadowWorld(parts: Partial<Shadow> = {}) {
   };
 }
 
-/** Every third query finds nothing. */
+/** Every third query finds no relevant document. */
 const worse: Answers = (text) => (Number(text.replaceAll(/\D/g, '')) % 3 === 0 ? ['wrong'] : right(text));
 
 describe('a shadow on the golden set', () => {
@@ -126,7 +126,7 @@ describe('a shadow on the golden set', () => {
     expect(latest.map(({ pipeline }) => pipeline)).toEqual(Array(3).fill(world.pipeline.name));
   });
 
-  it('that is worse is a regression at the first test, and remains one', async () => {
+  it('that is worse is a regression at the first test, and remains one after its results improve', async () => {
     const world = aShadowWorld();
     await world.importSet();
     world.answerWith(worse);
@@ -149,7 +149,7 @@ describe('a shadow on the golden set', () => {
     expect(late.filter(({ name }) => name === 'recalld_experiment_difference')).toEqual([]);
   });
 
-  it('that fails more than a few queries is not evidence', async () => {
+  it('that fails for a tenth of the queries has a void run and no verdict', async () => {
     const world = aShadowWorld();
     await world.importSet();
     world.answerWith((text) => (text.endsWith('0') ? null : right(text)));
@@ -167,7 +167,7 @@ describe('a shadow on the golden set', () => {
     expect((await world.report()).calls).toMatchObject({ today: 0, max_live_per_day: QUESTIONS - 1 });
   });
 
-  it('with other chunks is compared by document', async () => {
+  it('with differently chunked documents is compared by document', async () => {
     const world = aShadowWorld({ chunkSeparator: '#' });
     await world.importSet();
     world.answerWith((text) => right(text)?.map((id) => `${id}#new`) ?? null);
@@ -179,7 +179,7 @@ describe('a shadow on the golden set', () => {
     });
   });
 
-  it('with other results under the same name starts a new comparison', async () => {
+  it('with a changed configuration under the same name starts a new comparison', async () => {
     const world = aShadowWorld();
     await world.importSet();
     world.answerWith(worse);

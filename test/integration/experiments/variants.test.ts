@@ -130,7 +130,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
       const samples = (await readExperimentGauges(context))(at).filter(({ value }) => value !== 0);
       return Object.fromEntries(
         samples.map(({ name, labels, value }) => {
-          const told = Object.entries(labels).flatMap(([label, text]) => (label === 'pipeline' ? [] : [text]));
+          const values = Object.entries(labels).flatMap(([label, text]) => (label === 'pipeline' ? [] : [text]));
           return [[name.replace(/^recalld_(experiment|variant)_/, ''), ...told].join(' '), value];
         }),
       );
@@ -191,11 +191,11 @@ it('a day is summed once, some time after it ends, and later data changes nothin
   await world.sumAfter(1.5);
   expect(await world.report()).toEqual(before);
   // A different start date begins a new comparison.
-  const anew = aWorld({ fingerprint: 'c2', since: new Date('2026-01-01T00:00:00Z') });
-  expect((await anew.report()).first_day).toBeNull();
+  const changed = aWorld({ fingerprint: 'c2', since: new Date('2026-01-01T00:00:00Z') });
+  expect((await changed.report()).first_day).toBeNull();
 });
 
-it('missing sessions are reported first, and no arms are compared', async () => {
+it('missing sessions are reported as a split mismatch, and no arms are compared', async () => {
   const world = aWorld();
   for (let day = 0; day < 3; day++) await aDay(day, { bad: { current: 0.1, next: 0.5 }, lost: 0.4 });
   await world.sumAfter(3);

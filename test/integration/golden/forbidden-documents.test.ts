@@ -1,4 +1,4 @@
-/** Forbidden documents: found by full and sentinel runs, and confirmed by a second request. */
+/** Forbidden documents are found by full and sentinel runs, and confirmed by a second request. */
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../src/core/model.ts';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
@@ -77,7 +77,7 @@ describe('a forbidden document', () => {
     expect(await summarizeRun(world.runs, run)).toMatchObject({ verdict: 'no_data', forbidden: [] });
   });
 
-  it('is requested by every sentinel run, whose failure starts a full run that reports it', async () => {
+  it('is probed by every sentinel run, and one that returns it starts a full run that reports it', async () => {
     const world = await aWatchedSet();
     await world.full(START);
     world.answerWith(leaking);

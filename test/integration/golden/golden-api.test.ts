@@ -30,7 +30,7 @@ it('a manual run is stored and queued for the workers', async () => {
   expect(queue.jobs).toEqual([{ job: runGoldenSetJob.name, payload: { run_id: run.id }, id: run.id }]);
 });
 
-it('a manual run is stored while the queue is down, and starts as soon as the queue is back', async () => {
+it('a manual run is stored while the queue is down, so that the recovery job can start it', async () => {
   const { context, queue, runs } = await parts();
   queue.failure = new RecalldError('queue_unreachable', 'The job queue does not respond.');
   const run = await startRun(context, 'docs', 'faq');

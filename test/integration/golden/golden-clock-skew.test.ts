@@ -14,11 +14,11 @@ const HOURS = 12;
 
 const hour = (number: number): Date => new Date(NOON.getTime() + number * HOUR_MS);
 
-describe('two schedulers, one of them with a wrong clock', () => {
+describe('two schedulers whose clocks differ', () => {
   const database = useDatabase();
 
   it.each([-95, -5, -0.5, 0.5, 5, 95])(
-    'by %s minutes, start one run per tick, even while one of them is down',
+    'by %s minutes start one run per tick, even while one of them is down',
     async (skewMinutes) => {
       const world = aGoldenWorld(database.pool, NOON, {
         cron: { expression: '0 * * * *', timezone: 'UTC' },

@@ -79,7 +79,7 @@ async function aFailure({
 }
 
 describe('a golden run against', () => {
-  it('a dead retriever is void: it has no scores, its checks have no data, and its failures are counted', async () => {
+  it('a dead retriever is void, leaves its checks without data, and counts the failures', async () => {
     const { next } = await aFailure();
     const { run, floor, state, gauge } = await next(() => null);
     expect(run).toMatchObject({
@@ -114,7 +114,7 @@ describe('a golden run against', () => {
     expect(state(regressionName)).toBe('critical');
   });
 
-  it('an empty store reports a regression and stale labels, and advises repairing the labels first', async () => {
+  it('an empty store fails the threshold, reports stale labels, and has no data about a regression', async () => {
     const { next, store } = await aFailure();
     store.hold([]);
     const { run, ndcg, labels, regression, gauge, state } = await next(() => []);
@@ -149,7 +149,7 @@ describe('a golden run against', () => {
     expect(state(labelsName)).toBe('warning');
   });
 
-  it('a store in which every label is stale lists all of them, and has no difference', async () => {
+  it('a store in which every label is stale lists all stale labels, and reports no difference', async () => {
     const { next, store, world } = await aFailure();
     store.hold(chunks(QUERIES, 'new'));
     const { run, regression } = await next((text) => [text.replace('question ', 'new')]);
@@ -166,7 +166,7 @@ describe('a golden run against', () => {
     expect(regression).toMatchObject({ verdict: 'ok', value: -1 });
   });
 
-  it('a set with queries without relevant documents scores them 0, and they lower no comparison', async () => {
+  it('a set that has queries without relevant documents scores these 0, and reports no regression', async () => {
     const barren = Array.from({ length: 10 }, (_, i) =>
       aGoldenQuery({
         id: `n${i}`,

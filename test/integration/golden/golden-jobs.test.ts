@@ -91,7 +91,7 @@ describe('the job of a golden run', () => {
     expect((await runs.find(id))?.status).toBe('running');
   });
 
-  it('fails the run when its deadline has passed, and releases it', async () => {
+  it('is retried when the deadline of the run has passed, and releases the run', async () => {
     const { id, runs, run } = await aWorker({ deadlineAt: new Date(Date.now() - 1000) });
     expect(await run(GOLDEN, { run_id: id }, 'id')).toMatchObject({ kind: 'retry' });
     expect((await runs.find(id))?.status).toBe('running');
@@ -100,7 +100,7 @@ describe('the job of a golden run', () => {
 });
 
 describe('the job that recovers golden runs', () => {
-  it('resumes runs without a worker, and leaves their checks unchanged', async () => {
+  it('resumes runs without a worker, and does not evaluate their checks', async () => {
     const { id, resumed, evaluated, run } = await aWorker({ startedAt: new Date(Date.now() - MINUTE_MS) });
     expect(await run(RECOVER, {}, 'id')).toBe('done');
     expect(resumed).toEqual([id]);

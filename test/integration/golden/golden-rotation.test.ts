@@ -59,7 +59,7 @@ async function aRotation(rotationRuns = 3) {
 }
 
 describe('a new version of a golden set', () => {
-  it('runs alongside the old version, replaces it after its runs, and causes no alert', async () => {
+  it('runs alongside the old version, replaces it after the configured number of runs, and fails no check', async () => {
     const { world, set } = await aRotation();
     const seen: { readonly ndcg: number | undefined; readonly left: number | undefined }[] = [];
     for (let at = 2; at < 8; at += 1) {
@@ -83,7 +83,7 @@ describe('a new version of a golden set', () => {
     ]);
   });
 
-  it('is described as a change of the golden set, with the levels of both versions', async () => {
+  it('is recorded as a change of the golden set, with the mean scores of both versions', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2));
     const [change] = await world.deployments.list({ pipeline: world.pipeline.name, limit: 10 });
@@ -101,7 +101,7 @@ describe('a new version of a golden set', () => {
     );
   });
 
-  it('shifts the thresholds with the level, and a real regression is still detected', async () => {
+  it('shifts the threshold by the difference in scores, and a real regression is still detected', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2));
     expect((await world.gauges())('recalld_threshold', { check: floorName(set) })).toBeCloseTo(0.55, 9);
@@ -148,7 +148,7 @@ describe('a new version of a golden set', () => {
     }
   });
 
-  it('without queries in common with the pinned baseline is not compared, and the reason names the run to pin', async () => {
+  it('without queries in common with the pinned baseline is not compared, and the reason names the version to pin', async () => {
     const { world, set } = await aRotation(1);
     await world.importSet({ contentHash: 'v3', queries: goldenQueries(120).slice(80) });
     await world.full(hour(2));
@@ -185,7 +185,7 @@ describe('a new version of a golden set', () => {
     expect((await world.gauges())('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0.75);
   });
 
-  it('starts one overlap, and one run per tick, whatever the number of schedulers', async () => {
+  it('starts one overlap, and one run per version and tick, however many schedulers there are', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2), 5);
     expect(await world.rotations.list({ goldenSet: set })).toHaveLength(1);

@@ -102,7 +102,7 @@ describe('a sentinel', () => {
     expect(full.filter(({ trigger }) => trigger === 'sentinel')).toHaveLength(2);
   });
 
-  it('starts a full run in quiet hours too, in which scheduled full runs do not start', async () => {
+  it('starts a full run even in quiet hours, in which scheduled full runs do not start', async () => {
     const world = await aWatchedSet({ quietHours: [{ from: 11 * 60, to: 13 * 60 }] });
     expect(await world.full(minute(60))).toEqual([]);
     world.answerWith(wrong);
@@ -112,7 +112,7 @@ describe('a sentinel', () => {
     expect(gauge('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0);
   });
 
-  it('can start one reserved full run when the daily budget is used up, and no second one', async () => {
+  it('is skipped, like scheduled full runs, while the rest of the daily budget is reserved for one full run', async () => {
     const world = await aWatchedSet({ maxQueriesPerDay: 135 });
     await world.sentinel(minute(5));
     expect(await world.sentinel(minute(10))).toEqual([]);
@@ -134,7 +134,7 @@ describe('a sentinel', () => {
     expect(gauge('recalld_golden_sentinel_state', { state: 'no_data' })).toBe(1);
   });
 
-  it('runs once per tick, and starts one full run, whatever the number of schedulers', async () => {
+  it('runs once per tick, however many schedulers there are', async () => {
     const world = await aWatchedSet();
     world.answerWith(wrong);
     expect(await world.sentinel(minute(5), 5)).toHaveLength(1);
@@ -142,7 +142,7 @@ describe('a sentinel', () => {
 });
 
 describe('a golden schedule', () => {
-  it('exports when the next success is due, and a dead scheduler does not move that time', async () => {
+  it('exports when the next successful run is due, and a stopped scheduler does not change that time', async () => {
     const world = await aWatchedSet();
     const due = async (): Promise<readonly (number | undefined)[]> => {
       const gauge = await world.gauges();
@@ -158,7 +158,7 @@ describe('a golden schedule', () => {
     expect((await due())[0]).toBe(minute(670).getTime() / 1000);
   });
 
-  it('is due after its quiet hours, during which no score is too old to be exported', async () => {
+  it('expects the next run after its quiet hours, during which its scores are still exported', async () => {
     const world = await aWatchedSet({ quietHours: [{ from: 10 * 60 + 30, to: 20 * 60 }] });
     world.moveTo(minute(9 * 60));
     const gauge = await world.gauges();
@@ -166,7 +166,7 @@ describe('a golden schedule', () => {
     expect(gauge('recalld_golden_scores_withheld')).toBe(0);
   });
 
-  it('is due from the import of a set that was never run, so that a missing scheduler is noticed', async () => {
+  it('expects the first run soon after the import of a set, so that a missing scheduler is noticed', async () => {
     const world = aGoldenWorld(database.pool, START);
     await world.importSet({ queries: goldenQueries(3) });
     world.moveTo(minute(6000));
@@ -184,7 +184,7 @@ describe('a golden schedule', () => {
     expect((await world.gauges())('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'missed' })).toBe(4);
   });
 
-  it('looks back at most one day, even when the clock jumps by months', async () => {
+  it('counts the missed ticks of at most one day, even when the clock jumps by months', async () => {
     const world = await aWatchedSet();
     await world.full(minute(100 * 24 * 60));
     expect((await world.gauges())('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'missed' })).toBe(

@@ -25,7 +25,7 @@ const queries = Array.from({ length: 20 }, (_, i) =>
 );
 const found = (text: string): string[] => [text.replace(' ', '-'), 'x'];
 
-it('a run asks the steps, scores their union, and a check on all_found fails when the second hop finds nothing', async () => {
+it('a run sends the steps, scores the union of their results, and fails a check if the second step finds nothing relevant', async () => {
   const world = aGoldenWorld(
     database.pool,
     START,
@@ -63,7 +63,7 @@ it('a run asks the steps, scores their union, and a check on all_found fails whe
   ]);
 });
 
-it('an upload with other steps is a new version, which keeps them in order', async () => {
+it('an upload with reordered steps is a new version, and each version keeps the order of its steps', async () => {
   const sets = createGoldenSets(database.pool);
   const upload = (steps: readonly string[]) =>
     importGoldenQueries(sets, 'uploaded', [[{ id: 'q1', text: 'whole', steps, relevant: ['d1'] }]], START);

@@ -1,6 +1,6 @@
 /**
- * The noise against which runs are evaluated, measured from the reruns of a pinned run and from later index
- * generations.
+ * Tests the noise estimates against which runs are evaluated. They come from the reruns of a pinned run and from later
+ * index generations.
  */
 
 import { expect, it } from 'vitest';
@@ -100,7 +100,7 @@ it('for a retriever with identical results in every rerun, one query with a suff
   expect(found).toMatchObject({ ciMethod: 'reruns', p: 0, difference: -1 / 40, verdict: 'regression' });
 });
 
-it('a noisy retriever is compared to the mean of its reruns', async () => {
+it('a run of a noisy retriever is compared with the mean of the reruns', async () => {
   const { store, run } = await aWorld('moving');
   for (let n = 0; n < 9; n++) await run(2 * n, n % 3 === 0 ? [n] : []);
   const pinned = await run(20);
@@ -115,7 +115,7 @@ it('a noisy retriever is compared to the mean of its reruns', async () => {
   expect(found).toMatchObject({ ciMethod: 'reruns', wins: 0, losses: 0, verdict: 'no_change' });
 });
 
-it('without reruns or a pinned run, the verdict depends on the queries alone', async () => {
+it('without reruns of the pinned run, the verdict depends on the queries alone', async () => {
   const { store, run } = await aWorld('alone');
   const pinned = await run(0);
   await pinRun(store, pinned, { ...aPin(2), reruns: [] }, never);
@@ -234,7 +234,7 @@ it('a run with failed queries is pinned only on request, and the report states t
   expect(report.warnings).toEqual(['2 of 40 queries of this run failed; they count as 0.']);
 });
 
-it('requested reruns may fail the checks that the pinned run fails, because its level is accepted', async () => {
+it('requested reruns may fail the checks that the pinned run fails, because the user accepted its level', async () => {
   const { store, run } = await aWorld('accepted');
   const low = { checks: [{ ...floor, verdict: 'warning' as const, isBeyond: true }] };
   const pinned = await run(0, [1], low);

@@ -12,7 +12,7 @@ const unanswerable = Array.from({ length: 8 }, (_, i) =>
 );
 const right: Answers = (text) => (text.startsWith('off topic') ? [] : [text.replace('question ', 'd')]);
 
-it('no-answer queries have their own measure, check and list, and are in no mean', async () => {
+it('no-answer queries have a separate measure, check and list, and do not affect mean scores', async () => {
   const thresholds = [
     {
       measure: 'false_answer_ratio',

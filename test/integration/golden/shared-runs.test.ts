@@ -98,7 +98,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
       return run?.status === 'running' ? null : run;
     });
 
-  it('requests every query once, whichever worker does, and ends once', async () => {
+  it('requests every query once over all workers, and completes', async () => {
     const { server } = await aRetriever();
     const first = await aWorker(server, 'a');
     await aWorker(server, 'b');
@@ -117,7 +117,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     });
   });
 
-  it('keeps the concurrency limit and the rate limit of the retriever over all workers', async () => {
+  it('respects the concurrency limit and the rate limit of the retriever over all workers', async () => {
     const { server, times, mostAtOnce } = await aRetriever();
     const first = await aWorker(server, 'a');
     await aWorker(server, 'b');
@@ -170,7 +170,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect(asked.length - 300).toBeLessThanOrEqual(perSecond / 2 + run.settings.concurrency);
   });
 
-  it('reports a failed retriever within seconds, and spares it the remaining requests', async () => {
+  it('reports a failed retriever within seconds, and skips most of the requests', async () => {
     const { server } = await aRetriever();
     server.respondWith(status(500));
     const first = await aWorker(server, 'a');

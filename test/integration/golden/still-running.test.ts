@@ -27,7 +27,7 @@ async function aSlowSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
 }
 
 describe('a tick of a golden set', () => {
-  it('is skipped while the previous run is in progress, counted once over all schedulers, and named in the log', async () => {
+  it('is skipped and counted once over all schedulers while the previous run is in progress, and the log names that run', async () => {
     const world = await aSlowSet({ cron: sentinel.cron });
     const [runId = ''] = await world.start('full', START);
     expect(await world.full(minute(5), 3)).toEqual([]);

@@ -29,7 +29,7 @@ const samples = async (name: string) => {
   return judgingGauges([world.plan], { measurements })(now).filter((one) => one.name === name);
 };
 
-it('grades the same pairs once a day, and reports an unchanged judge as steady', async () => {
+it('the judge panel grades the same pairs once a day, and reports an unchanged judge as steady', async () => {
   const joined = await pairs();
   expect(joined).toBe(30);
   const asked = world.judge.requests.length;
@@ -44,7 +44,7 @@ it('grades the same pairs once a day, and reports an unchanged judge as steady',
   expect(await samples('recalld_judge_changed_timestamp_seconds')).toEqual([]);
 });
 
-it('records a changed judge as one deployment, and stores its grades separately', async () => {
+it('the judge panel records a changed judge as one deployment, and stores its grades separately', async () => {
   world.judge.respondWith(judgeWithBias(1));
   days(1);
   await world.round();
@@ -65,14 +65,14 @@ it('records a changed judge as one deployment, and stores its grades separately'
   expect(await changes()).toHaveLength(1);
 });
 
-it('counts a failing judge as grade 0, as in the scores', async () => {
+it('the judge panel counts a failing judge as grade 0, as in the scores', async () => {
   world.judge.respondWith(chatAnswer('I would rather not say.'));
   days(1);
   await world.round();
   expect(await drift()).toMatchObject({ details: { verdict: 'changed' } });
 });
 
-it('loses no pair and grades none twice after a worker is killed', async () => {
+it('the judge panel loses no pair and grades none twice after a worker is killed', async () => {
   const asked = world.judge.requests.length;
   const stop = new AbortController();
   world.judge.respondWith((request, response) => {
@@ -90,7 +90,7 @@ it('loses no pair and grades none twice after a worker is killed', async () => {
   expect(await drift()).toMatchObject({ n: 30 });
 });
 
-it('defers the remaining pairs when the judge is down or the budget is spent', async () => {
+it('the judge panel defers the remaining pairs when the judge is down or the budget is spent', async () => {
   world.judge.respondWith(status(503));
   days(1);
   await world.round();
@@ -109,7 +109,7 @@ it('defers the remaining pairs when the judge is down or the budget is spent', a
   expect(await drift()).toMatchObject({ n: 30 });
 });
 
-it('starts an empty panel and records a deployment for a new model in the config', async () => {
+it('a new model in the config starts an empty panel and records a deployment', async () => {
   const judge = world.plan.judge;
   if (judge === null) throw new Error('the world has a judge');
   const other = { ...judge, fingerprint: 'another', name: 'another' };
@@ -118,7 +118,7 @@ it('starts an empty panel and records a deployment for a new model in the config
   expect(await changes()).toMatchObject([{ kind: 'judge', changes: [{ trait: 'judge', after: 'another another' }] }]);
 });
 
-it('deletes the pairs of an erased query', async () => {
+it('the judge panel deletes the pairs of an erased query', async () => {
   const { rows } = await database.pool.query<{ query_id: string }>('select query_id from judge_panel_pairs limit 1');
   await world.eraseQuery(rows[0]?.query_id ?? '');
   expect(await pairs()).toBe(29);

@@ -68,7 +68,7 @@ describe('a round', () => {
     expect(await shown()).not.toContain('live_ndcg_uncorrected');
   });
 
-  it('selects the configured number of queries, with large and small weights, and none twice', async () => {
+  it('selects about the configured number of queries, and none twice', async () => {
     await world.hourOf(world.samples(1000));
     await world.round();
     const drawn = await world.count('judged_queries');
@@ -168,7 +168,7 @@ describe('a judge', () => {
     expect(world.total('recalld_judge_cost_dollars_total')).toBeCloseTo(documents * 2 * 510e-6, 9);
   });
 
-  it('is accepted when its second answer is valid', async () => {
+  it('has its second answer accepted if that answer is valid', async () => {
     world.judge.respondWith(inTurn(chatAnswer('grade: three'), chatAnswer('```json\n{"grade": 2}\n```')));
     await world.hourOf(world.samples(20, { text: 'question 1' }));
     await world.round();
@@ -254,7 +254,7 @@ describe('a judge', () => {
   });
 });
 
-it('loses nothing and grades nothing twice after a worker is killed', async () => {
+it('judging loses nothing and grades nothing twice after a worker is killed', async () => {
   const stop = new AbortController();
   let answers = 0;
   world.judge.respondWith((request, response) => {
@@ -275,7 +275,7 @@ it('loses nothing and grades nothing twice after a worker is killed', async () =
   expect(world.judge.requests.length).toBe(documents + 1);
 });
 
-it('lists graded live queries before ungraded ones as candidates for golden queries', async () => {
+it('graded live queries are listed before ungraded ones as candidates for golden queries', async () => {
   await world.hourOf(world.samples(400));
   await world.round();
   await world.peopleGrade();
@@ -293,7 +293,7 @@ it('lists graded live queries before ungraded ones as candidates for golden quer
   expect(wrong).toEqual([]);
 });
 
-it('computes the share of relevant documents of a topic from judged queries, preferring human judgments', async () => {
+it('the share of relevant documents of a topic is computed from judged queries, preferring human judgments', async () => {
   world.judge.respondWith(judgeWithBias(3));
   await world.hourOf(world.samples(60, { text: 'question 1' }));
   await world.round();
@@ -310,7 +310,7 @@ it('computes the share of relevant documents of a topic from judged queries, pre
   expect(await topics.judged('docs', ['not asked'])).toEqual({ judgedQueries: 0, relevantShare: null });
 });
 
-it('deletes the judgments of an erased query', async () => {
+it('an erasure deletes the judgments of the erased query', async () => {
   await world.hourOf(world.samples(60));
   await world.round();
   const { rows } = await database.pool.query<{ query_id: string }>('select query_id from judgments limit 1');
@@ -320,7 +320,7 @@ it('deletes the judgments of an erased query', async () => {
   expect(await world.count(`judgments where query_id = '${id}'`)).toBe(0);
 });
 
-it('needs no model when only people grade', async () => {
+it('live traffic is measured without a model if only people grade', async () => {
   await world.close();
   world = await JudgingWorld.start(database.pool, { judge: null, humanShare: 1 });
   await world.hourOf(world.samples(400));

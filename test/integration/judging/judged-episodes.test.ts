@@ -41,7 +41,7 @@ function episodes(count: number, parts: Partial<LiveSample> = {}): LiveSample[] 
 
 const later = (minutes: number) => world.clock.set(new Date(world.clock.now().getTime() + minutes * 60_000));
 
-it('grades all retrievals of a turn, and both texts, against what the user asked', async () => {
+it('all retrievals of a turn, and both texts, are graded against what the user asked', async () => {
   await world.hourOf(episodes(60));
   await world.round();
   const graded = await world.count("judged_episodes where state = 'graded'");
@@ -63,21 +63,21 @@ it('grades all retrievals of a turn, and both texts, against what the user asked
   expect(against).toHaveLength(9);
 });
 
-it('has no gain where the text was not rewritten, and asks the retriever nothing more', async () => {
+it('turns whose text was not rewritten have no rewrite gain', async () => {
   await world.hourOf(episodes(40, { text: NEED, results: documentsOf(NEED).map(({ id }) => ({ id, score: 1 })) }));
   await world.round();
   expect((await world.latest('episode_hit_rate'))?.newest?.n).toBeGreaterThan(10);
   expect((await world.latest('rewrite_gain'))?.gap?.reason).toBe('too_few_episodes');
 });
 
-it('measures nothing for traffic without turns of agents', async () => {
+it('traffic without agent turns has no episode measures', async () => {
   await world.hourOf(world.samples(80));
   await world.round();
   expect(await world.count('judged_episodes')).toBe(0);
   expect(await world.latest('episode_hit_rate')).toBeNull();
 });
 
-it('grades a random share of the turns, with a known probability', async () => {
+it('a random share of the turns is graded, with a known probability', async () => {
   await world.hourOf(episodes(300));
   await world.round(undefined, { episodeShare: 0.3 });
   const drawn = await world.count("judged_queries where query_id like '%-0'");
@@ -90,7 +90,7 @@ it('grades a random share of the turns, with a known probability', async () => {
   for (const { ratio } of rows) expect(ratio).toBeCloseTo(0.3, 12);
 });
 
-it('waits for the next round when the judge is down, and stays within its budget', async () => {
+it('turns stay ungraded while the budget is spent or the judge is down, and expire after a day', async () => {
   await world.hourOf(episodes(40));
   await world.round(undefined, { maxCostPerDay: 0 });
   expect(await world.count("judged_episodes where state = 'graded'")).toBe(0);
@@ -104,7 +104,7 @@ it('waits for the next round when the judge is down, and stays within its budget
   expect(await world.count("judged_episodes where state = 'expired'")).toBe(open);
 });
 
-it('keeps no score of a turn whose first query was erased', async () => {
+it('an erasure of the first query of a turn deletes the scores of the turn', async () => {
   await world.hourOf(episodes(40));
   await world.round();
   const { rows } = await database.pool.query<{ id: string }>('select query_id as id from judged_episodes limit 1');

@@ -68,7 +68,7 @@ const grades = [1, 2, 3].map((rank) => documentOf(QUESTION, rank).quality);
 const ideal = (of: readonly number[]) => dcg(of.toSorted((a, b) => b - a).slice(0, grades.length));
 const trueGap = dcg(grades) / ideal(grades) - dcg(grades) / ideal([...grades, 3, 3, 3]);
 
-it('measures the nDCG lost to better documents of the store', async () => {
+it('the pool gap is the nDCG lost to better documents in the store', async () => {
   expect(trueGap).toBeGreaterThan(0.05);
   await world.hourOf(asked(80));
   await world.round();
@@ -84,7 +84,7 @@ it('measures the nDCG lost to better documents of the store', async () => {
   expect((await world.latest('live_ndcg_uncorrected'))?.newest?.value).toBeCloseTo(dcg(grades) / ideal(grades), 12);
 });
 
-it('pools a random share of whole sessions, and weights it by its probability', async () => {
+it('a random share of the judged queries is pooled, and weighted by its probability', async () => {
   await world.hourOf(asked(600));
   await world.round(undefined, searchesPool(0.3));
   const drawn = await world.count('judged_queries');
@@ -98,7 +98,7 @@ it('pools a random share of whole sessions, and weights it by its probability', 
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
 });
 
-it('counts failed and empty queries without a gap, by their share of traffic', async () => {
+it('failed queries count as queries without a gap, by their share of traffic', async () => {
   const failed = world.samples(100, { outcome: 'error', results: [], probability: 1 }).map((one, i) => ({
     ...one,
     id: `failed ${i}`,
@@ -110,7 +110,7 @@ it('counts failed and empty queries without a gap, by their share of traffic', a
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo((160 / 260) * trueGap, 12);
 });
 
-it('publishes scores while the store is down, and searches it once it is back', async () => {
+it('scores are published while the store is down, and the store is searched once it is back', async () => {
   await outage.refuse();
   await world.hourOf(asked(60));
   await world.round();
@@ -119,14 +119,14 @@ it('publishes scores while the store is down, and searches it once it is back', 
   expect(world.total('recalld_judge_failures_total', { reason: 'unreachable' })).toBe(3);
   const open = await world.count("judgment_pools where state = 'open'");
   expect(open).toBe(await world.count('judged_queries'));
-  const mended = index.open({ url: service.url, timeoutMs: 2000, retries: 0 });
+  const recovered = index.open({ url: service.url, timeoutMs: 2000, retries: 0 });
   later(20);
-  await world.round(undefined, { store: mended });
-  await mended.close?.();
+  await world.round(undefined, { store: recovered });
+  await recovered.close?.();
   expect(await world.count("judgment_pools where state = 'graded'")).toBe(open);
 });
 
-it('expires pools after a day, and counts them', async () => {
+it('pools expire after a day, and are counted', async () => {
   await outage.refuse();
   await world.hourOf(asked(60));
   await world.round();
@@ -137,7 +137,7 @@ it('expires pools after a day, and counts them', async () => {
   expect(world.total('recalld_judge_failures_total', { reason: 'expired' })).toBe(open);
 });
 
-it('grades nothing twice after a worker is killed, and another worker continues', async () => {
+it('other workers complete the pools of a killed worker, and do not repeat its stored grade', async () => {
   const stop = new AbortController();
   let answers = 0;
   world.judge.respondWith((request, response) => {
@@ -158,7 +158,7 @@ it('grades nothing twice after a worker is killed, and another worker continues'
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
 });
 
-it('excludes a query when the judge fails on a document, and counts it', async () => {
+it('a query is excluded and counted if the judge fails on one of its documents', async () => {
   world.judge.respondWith(
     when((request) => promptOf(request).includes('answers in full'), chatAnswer('no'), judgeWithBias(0)),
   );
@@ -169,7 +169,7 @@ it('excludes a query when the judge fails on a document, and counts it', async (
   expect(gap?.details).toMatchObject({ ungraded: await world.count('judged_queries') });
 });
 
-it('grades returned documents first, and stays within the daily budget', async () => {
+it('returned documents are graded before pools, within the daily budget', async () => {
   world.judge.respondWith(status(503));
   await world.hourOf(world.samples(40, { embedding: near }));
   await world.round();
@@ -188,7 +188,7 @@ it('grades returned documents first, and stays within the daily budget', async (
   expect(await world.count("judgment_pools where state = 'graded'")).toBe(drawn);
 });
 
-it('deletes the pool of an erased query', async () => {
+it('an erasure deletes the pool of the erased query', async () => {
   await world.hourOf(asked(60));
   await world.round();
   const { rows } = await database.pool.query<{ query_id: string }>(

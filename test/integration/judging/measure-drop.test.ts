@@ -36,7 +36,7 @@ async function weeksAndABadDay(): Promise<void> {
   await world.hourOf(answered('good', 1));
   await world.round();
   await world.peopleGrade();
-  // The panel is filled.
+  // This round fills the panel.
   await world.round();
   world.clock.set(new Date(midnight() + 2 * DAY_MS + 10 * HOUR_MS));
   await world.round();
@@ -62,7 +62,7 @@ async function weeksAndABadDay(): Promise<void> {
   await world.round();
 }
 
-const fall = async () => (await world.latest('live_ndcg_drop')) ?? null;
+const latestDrop = async () => (await world.latest('live_ndcg_drop')) ?? null;
 const states = async () => {
   const now = world.clock.now();
   const measurements = await createMeasurements(database.pool).latest(now);
@@ -71,22 +71,22 @@ const states = async () => {
   );
 };
 
-it('is detected by the model while the judge is unchanged, and confirmed by people', async () => {
+it('a drop is detected by the model while the judge is unchanged, and confirmed by people', async () => {
   await weeksAndABadDay();
-  const called = await fall();
+  const called = await latestDrop();
   expect(called?.newest).toMatchObject({ details: { state: 'detected', by: 'model', days: 1 } });
   expect(called?.newest?.ciLow).toBeGreaterThan(0);
   expect(await states()).toEqual(['detected']);
   await world.peopleGrade();
   world.clock.set(new Date(world.clock.now().getTime() + HOUR_MS));
   await world.round();
-  const confirmed = await fall();
+  const confirmed = await latestDrop();
   expect(confirmed?.newest).toMatchObject({ details: { state: 'confirmed', by: 'human' } });
   expect(confirmed?.newest?.ciLow).toBeGreaterThan(0);
   expect(await states()).toEqual(['confirmed']);
 });
 
-it('is not detected while the judge may have changed', async () => {
+it('a drop is not detected while the judge may have changed', async () => {
   let moved = 0;
   world.judge.respondWith((request, response) => {
     // Nine of the last day's query-document pairs get a higher grade.
@@ -101,16 +101,16 @@ it('is not detected while the judge may have changed', async () => {
     return round(...given);
   };
   await weeksAndABadDay();
-  expect((await fall())?.gap?.reason).toBe('judge_drift_suspected');
+  expect((await latestDrop())?.gap?.reason).toBe('judge_drift_suspected');
   expect(await states()).toEqual([]);
 });
 
-it('is unknown without two weeks of baseline days, or when only people grade', async () => {
+it('a drop is unknown without two weeks of baseline days, or when only people grade', async () => {
   await world.hourOf(answered('good', 1));
   await world.round();
   world.clock.set(new Date(midnight() + DAY_MS + HOUR_MS));
   await world.round();
-  expect((await fall())?.gap?.reason).toBe('no_baseline');
+  expect((await latestDrop())?.gap?.reason).toBe('no_baseline');
   await world.round(undefined, { judge: null });
-  expect((await fall())?.gap?.reason).toBe('no_judge');
+  expect((await latestDrop())?.gap?.reason).toBe('no_judge');
 });

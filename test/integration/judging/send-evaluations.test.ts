@@ -44,7 +44,7 @@ const sent = async (): Promise<number> => {
   return rows[0]?.count ?? 0;
 };
 
-it('are sent once to the platform that has the trace, with grades and without text', async () => {
+it('scores are sent once to the platform that has the trace, with grades and without text', async () => {
   const receiver = await sendingTo();
   const found = traced(20);
   const [empty] = world.samples(1, { outcome: 'empty', results: [] });
@@ -94,7 +94,7 @@ it('are sent once to the platform that has the trace, with grades and without te
   expect(readLogs(contentOf(body, 'application/json'), pipelines)).toMatchObject({ feedback: [], rejected: 0 });
 });
 
-it('are retried in the next round after a failure, but not after a refusal', async () => {
+it('scores are sent again in the next round after a failure, but not after a refusal', async () => {
   const refused = '{"partialSuccess": {"rejectedLogRecords": "4", "errorMessage": "no such trace"}}';
   const receiver = await sendingTo([503, '{}'], [200, refused]);
   await world.hourOf(traced(5));

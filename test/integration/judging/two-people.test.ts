@@ -56,7 +56,7 @@ describe('queries for people', () => {
     expect([await next('ben'), await next('carl')]).toEqual([[], []]);
   });
 
-  it('store withdrawn and changed grades from both, and never two from one person', async () => {
+  it('keep the last grade of each of two people, and never two grades of one person', async () => {
     const forTwo = (await next('ann'))[0];
     await database.pool.query('update judged_queries set needs_second_human = (query_id = $1)', [forTwo?.id]);
     await give('ann', forTwo, 3);
@@ -74,7 +74,7 @@ describe('queries for people', () => {
     expect(await stored(forOne)).toEqual(['person ben 1']);
   });
 
-  it('continue for each person with the documents that the person has not graded', async () => {
+  it('present to each person the documents that this person has not graded', async () => {
     const forTwo = (await next('ann'))[0];
     await database.pool.query('update judged_queries set needs_second_human = true');
     await give('ann', forTwo, 3, 1);
@@ -91,7 +91,7 @@ describe('queries for people', () => {
   });
 });
 
-it('measures the agreement between two people on documents that both graded', async () => {
+it('the agreement between two people is measured on the documents that both graded', async () => {
   await world.peopleGrade('ann');
   await world.round();
   expect((await world.latest('human_agreement'))?.gap?.reason).toBe('too_few_judgments');

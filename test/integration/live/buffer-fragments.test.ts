@@ -35,7 +35,7 @@ const aRerank = (parts: Partial<TraceFragment> = {}) =>
   }) as TraceFragment;
 
 /** A buffer for the pipelines `docs`, with vectors of two dimensions, and `private`, which stores no text. */
-function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
+function aBuffer(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
   const traffic = createLiveTraffic(database.pool, 'a');
   const clock = new SteerableClock();
   const meter = new MemoryMeter();
@@ -72,7 +72,7 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
 
 describe('the buffered fragments of a span', () => {
   it('follow the privacy settings of the pipeline', async () => {
-    const { buffered } = aHold();
+    const { buffered } = aBuffer();
     const [redacted, hashed, person] = await buffered(anEmbedding(), anEmbedding({ pipeline: 'private' }), aPerson());
     expect(redacted).toMatchObject({ text: 'mail [EMAIL]', text_hash: null, embedder_version: 'e5' });
     expect(hashed).toMatchObject({ text: null, text_hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
@@ -81,7 +81,7 @@ describe('the buffered fragments of a span', () => {
   });
 
   it('have no text and no vector without a pipeline', async () => {
-    const { buffered } = aHold();
+    const { buffered } = aBuffer();
     const foreign = { pipeline: 'unknown' };
     const kept = await buffered(anEmbedding(foreign), aRerank({ pipeline: null }), aPerson(foreign));
     expect(kept).toMatchObject([
@@ -90,15 +90,15 @@ describe('the buffered fragments of a span', () => {
     ]);
   });
 
-  it('have no vector of other dimensions than the pipeline', async () => {
-    const { buffered } = aHold();
+  it('have no vector whose dimensions differ from those of the pipeline', async () => {
+    const { buffered } = aBuffer();
     expect(await buffered(anEmbedding({ vector: Float32Array.of(1, 2, 3) }), aPerson())).toMatchObject([
       { kind: 'person' },
     ]);
   });
 
   it('are numbered per span, with the same numbers in a retry', async () => {
-    const { buffered } = aHold();
+    const { buffered } = aBuffer();
     const parts = async () =>
       (await buffered(anEmbedding(), anEmbedding({ text: 'other' }), anEmbedding({ spanId: '2' }))).map(
         ({ part }) => part,
@@ -107,8 +107,8 @@ describe('the buffered fragments of a span', () => {
     expect(await parts()).toEqual([0, 1, 0]);
   });
 
-  it('are limited to the last ones per trace, and per minute, and dropped ones are counted', async () => {
-    const { buffered, dropped, clock } = aHold({ bytesPerMinute: 1600, perTrace: 2 });
+  it('are limited to the latest per trace and in size per minute, and dropped fragments are counted', async () => {
+    const { buffered, dropped, clock } = aBuffer({ bytesPerMinute: 1600, perTrace: 2 });
     const spans = ['1', '2', '3'].map((spanId) => aPerson({ spanId }));
     expect(await buffered(...spans)).toMatchObject([{ span_id: '2' }, { span_id: '3' }]);
     expect(dropped()).toBe(1);

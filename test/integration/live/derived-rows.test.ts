@@ -105,7 +105,7 @@ describe('data derived from live queries', () => {
     ]);
   });
 
-  it('is erased by the id of its query, even if the live query is gone', async () => {
+  it('is erased by the id of its query, even if the live query has been deleted', async () => {
     await erase(database.pool, { kind: 'query', id: 'old', idHash: 'h' }, 'ann', NOW);
     expect(await left()).toEqual(each(['kept', 'new']));
     expect(await topics()).toMatchObject([{ examples: [] }, { examples: ['new'] }]);

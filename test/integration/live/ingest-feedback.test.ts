@@ -14,7 +14,7 @@ import { aFeedback, usualSentimentMapping as mapping } from '../../unit/live/rul
 
 const database = useDatabase();
 
-it('stores a keyed hash in the id of an annotation with an identifier, not the identifier', async () => {
+it('an annotation whose id names a user is stored with a keyed hash of this id', async () => {
   const traffic = createLiveTraffic(database.pool, 'a');
   await traffic.createPartitions(NOON);
   const annotation: TracedFeedback = {

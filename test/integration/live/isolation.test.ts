@@ -106,7 +106,7 @@ describe('a live answer with a document of another tenant', () => {
     expect(JSON.stringify(rows)).not.toMatch(/what is it|ann/);
   });
 
-  it('is stored and counted once, however often and wherever the service sends it again', async () => {
+  it('is stored and counted once, however often the service sends it again', async () => {
     const { ingestQueries, violations, reported } = await openIngest();
     const query = acme('q1', documents('beta/7'));
     await ingestQueries([query, query]);
@@ -133,7 +133,7 @@ describe('a live answer with a document of another tenant', () => {
 });
 
 describe('an answer that a rule cannot check', () => {
-  it('is counted apart by its reason, and never as a violation', async () => {
+  it('is counted by its reason, and never as a violation', async () => {
     const { ingestQueries, violations, unchecked } = await openIngest();
     await ingestQueries([
       aLiveQuery({ id: 'no tenant', results: documents('beta/1') }),
@@ -154,7 +154,7 @@ describe('an answer that a rule cannot check', () => {
 });
 
 describe('stored violations', () => {
-  it('of a field name the documents, and both rules of one answer are stored', async () => {
+  it('name the documents that violate each rule, by id or by field', async () => {
     const { ingestQueries } = await openIngest();
     const results = [
       { id: 'acme/1', score: 1, fields: { region: 'us' } },
@@ -195,7 +195,7 @@ describe('stored violations', () => {
     expect(await isolation().list({ limit: 10 })).toEqual([]);
   });
 
-  it('go with the retention of their pipeline', async () => {
+  it('are deleted after the retention period of their pipeline', async () => {
     const { ingestQueries } = await openIngest();
     await ingestQueries([acme('q1', documents('beta/1')), acme('q2', documents('acme/1'))]);
     await traffic.prune(new Map([['docs', 5]]), new Date(NOON.getTime() + 4 * DAY));

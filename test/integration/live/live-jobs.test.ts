@@ -45,7 +45,7 @@ async function partitionsOf(...tables: readonly string[]): Promise<string[]> {
 }
 
 describe('the jobs of live traffic', () => {
-  it('close minutes that have been over for a minute', async () => {
+  it('close minutes that ended more than a minute ago', async () => {
     const levels = [-3, -2, -1].map((at) => ({ pipeline: 'docs', minute: minutes(at), level: 2 }));
     const samples = levels.map(({ minute }, i) => aLiveSample({ id: `q${i}`, unitHash: 0.05, receivedAt: minute }));
     await deps.db.live.traffic.record({ samples, counts: [], levels });
@@ -58,7 +58,7 @@ describe('the jobs of live traffic', () => {
     ]);
   });
 
-  it('drop fragments of queries that did not arrive', async () => {
+  it('drop fragments whose queries did not arrive in time', async () => {
     const held = [-11, -9].map((at) => anEmbeddingFragment({ spanId: `of ${at}`, receivedAt: minutes(at) }));
     await deps.db.live.traffic.bufferFragments(held);
     await run('drop-trace-fragments');
@@ -75,7 +75,7 @@ describe('the jobs of live traffic', () => {
     expect(await partitionsOf('measurements')).toEqual(['measurements_202510', 'measurements_202611']);
   });
 
-  it('drop other data past its retention when one kind cannot be dropped', async () => {
+  it('drop other data past its retention even if one kind of data cannot be dropped', async () => {
     const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
     await createMeasurements(database.pool).record(past.map(aMeasurement));
     const prune = () => Promise.reject(new Error('a partition is locked'));

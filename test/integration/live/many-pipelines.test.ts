@@ -63,13 +63,13 @@ function aRound(windows: Partial<LiveWindows> = {}) {
 
 describe('two hundred pipelines', () => {
   it('are measured within the timeout of the job, several at a time', async () => {
-    let inHand = 0;
+    let inProgress = 0;
     let most = 0;
     const { stored, errorRatios, run } = aRound({
       async count(window) {
-        inHand += 1;
-        most = Math.max(most, inHand);
-        return stored.count(window).finally(() => (inHand -= 1));
+        inProgress += 1;
+        most = Math.max(most, inProgress);
+        return stored.count(window).finally(() => (inProgress -= 1));
       },
     });
     const startedAt = performance.now();

@@ -76,7 +76,7 @@ function episode(id: string, lists: readonly (readonly string[])[], parts: Parti
 const ten = (prefix: string) => Array.from({ length: 10 }, (_, rank) => `${prefix}${rank}`);
 
 describe('the episodes of a pipeline', () => {
-  it('are measured by their steps, with their number as n', async () => {
+  it('are measured from their steps, and n is the number of episodes', async () => {
     const found = await measured([
       ...Array.from({ length: 10 }, (_, i) => episode(`e${i}`, [ten('a'), ten('a'), ten('b')])).flat(),
       ...Array.from({ length: 10 }, (_, i) => episode(`e${10 + i}`, [ten('a')])).flat(),
@@ -92,7 +92,7 @@ describe('the episodes of a pipeline', () => {
     });
   });
 
-  it('are those of the segment of their first step', async () => {
+  it('are measured by segment', async () => {
     const ofTenant = (tenant: string, id: string, lists: readonly (readonly string[])[]) =>
       episode(id, lists, { segments: { tenant } });
     const samples = Array.from({ length: 5 }, (_, i) => [
@@ -124,7 +124,7 @@ describe('the episodes of a pipeline', () => {
     expect(await measured(samples)).toMatchObject({ episode_retrievals: { value: 1.5, n: 10 } });
   });
 
-  it('that a rule kept in part, because only one step failed, are left out', async () => {
+  it('that were sampled only in part, because one step failed, are excluded', async () => {
     const whole = Array.from({ length: 5 }, (_, i) =>
       episode(`e${i}`, [ten('a'), ten('b')], { rateProbability: 0.5, probability: 0.5 }),
     ).flat();
@@ -137,7 +137,7 @@ describe('the episodes of a pipeline', () => {
     });
   });
 
-  it('are not measured while there are none, unless a check requires them', async () => {
+  it('have no measures if there are none, and a reason for this if a check requires them', async () => {
     const plain = Array.from({ length: 5 }, (_, i) => ({ id: `q${i}`, unitHash: i / 100 }));
     expect(await measured(plain)).toEqual({});
     expect(await measured(plain, { expectsEpisodes: true })).toMatchObject({ episode_retrievals: 'no_episodes' });

@@ -20,7 +20,7 @@ import { hours } from '../../support/measurements.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
-/** Number of random replications. The test counts how often the bounds contain the true values. */
+/** Number of random replications. The test counts how often the intervals contain the true values. */
 const WORLDS = 20;
 const SESSIONS = 150;
 const BASELINE_SESSIONS = 400;
@@ -155,7 +155,7 @@ function drawOutcome(uniform: () => number, isUnlucky: boolean): QueryOutcome {
 }
 
 describe.each([
-  ['read whole', 50_000],
+  ['read completely', 50_000],
   ['partly sampled because it is too large', 200],
 ])('simulated traffic that is %s', (_what, mostSamples) => {
   const database = useDatabase();
@@ -207,7 +207,7 @@ describe.each([
     );
   }
 
-  it.each(liveMeasures)('is estimated correctly: the bounds of %s cover the truth', async (measure) => {
+  it.each(liveMeasures)('has estimates whose confidence intervals cover the true %s', async (measure) => {
     const values = await valuesOf(measure);
     expect(values.size).toBe(measure === 'clicks_over_expected_ratio' && mostSamples === 200 ? 0 : WORLDS);
     const held = [...values].filter(([pipeline, { ciLow, ciHigh }]) => {
@@ -219,7 +219,7 @@ describe.each([
     expect(held.length).toBeGreaterThanOrEqual(values.size - 3);
   });
 
-  it('has fewer samples than queries, and unweighted samples are biased', async () => {
+  it('would have a biased zero-results ratio if samples were not weighted', async () => {
     for (const [pipeline, { samples, truth }] of worlds) {
       const unweighted = samples.filter(
         ({ outcome, occurredAt }) => outcome === 'empty' && occurredAt > hours(-24),

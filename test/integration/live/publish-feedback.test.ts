@@ -74,7 +74,7 @@ function valuesOf(samples: readonly GaugeSample[], name: string, segment = 'all'
 const of = (samples: readonly GaugeSample[], name: string) => samples.find((sample) => sample.name === name)?.value;
 
 describe('the gauges of feedback', () => {
-  it('export the positive ratio with bounds and n for all, explicit and implicit feedback', async () => {
+  it('export the positive ratio with its confidence interval and n for all, explicit and implicit feedback', async () => {
     const samples = await gaugesAt(60, [
       ...said(15),
       ...said(133, { sentiment: 'negative' }),
@@ -92,13 +92,13 @@ describe('the gauges of feedback', () => {
     expect(valuesOf(samples, 'recalld_feedback_positive_ratio_ci_high')['explicit']).toBeCloseTo(0.1605, 4);
   });
 
-  it('have a reason instead of a ratio without opinions', async () => {
+  it('export no ratio without opinions', async () => {
     const samples = await gaugesAt(60, said(3, { sentiment: 'neutral' }));
     expect(samples.map(({ name }) => name)).not.toContain('recalld_feedback_positive_ratio');
     expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual({ all: 0, explicit: 0, implicit: 0 });
   });
 
-  it('cover the most frequent segments, and the rest as one', async () => {
+  it('cover the most frequent segments, and group the rest as one', async () => {
     const samples = await gaugesAt(60, [
       ...said(3, { queryId: 'en' }),
       ...said(1, { queryId: 'de' }),

@@ -54,7 +54,7 @@ describe('the trend of a measure', () => {
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });
 
-  it('drops a value that was replaced', async () => {
+  it('omits a value that was replaced', async () => {
     const { measurements, record, trend, at, count } = await measured(3, (index) => (index === 100 ? 0.9 : 0.1));
     await measurements.record([record(100, 0.2, at(count))]);
     const values = (await trend(at(0), at(count))).map(({ value }) => value);

@@ -92,12 +92,12 @@ describe('stored measurements', () => {
       expect(await seriesOf(pipeline)).toEqual([]);
     });
 
-    it('is not required: recording nothing is allowed', async () => {
+    it('is not required, because an empty list can be recorded', async () => {
       await expect(store().record([])).resolves.toBeUndefined();
     });
   });
 
-  describe('the latest of a series', () => {
+  describe('the latest measurement of a series', () => {
     it('does not exist before the first measurement', async () => {
       expect(await latestOf('never-measured')).toEqual([]);
     });
@@ -173,7 +173,7 @@ describe('measurements in PostgreSQL', () => {
     return rows.map(({ name }) => name);
   }
 
-  it('create the partitions of the coming days once, even from several processes', async () => {
+  it('get the partitions of the coming days once, even from several processes', async () => {
     const stores = [createMeasurements(database.pool), createMeasurements(database.pool)];
     const lastOfMonth = new Date('2026-11-30T12:00:00Z');
     await Promise.all(stores.map((store) => store.createPartitions(lastOfMonth)));
@@ -193,7 +193,7 @@ describe('measurements in PostgreSQL', () => {
     expect((await store.latest(NOON)).map(({ pipeline }) => pipeline)).toEqual(['docs', 'kept']);
   });
 
-  it('survive many concurrent writers, and the newest value is the latest', async () => {
+  it('are all stored by many concurrent writers, and the newest value is the latest', async () => {
     const store = createMeasurements(database.pool);
     const segments = ['all', 'a=1', 'a=2', 'a=3'];
     const write = (hour: number): Promise<void> => {
@@ -209,7 +209,7 @@ describe('measurements in PostgreSQL', () => {
     expect(latest.map(({ newest }) => newest?.windowEnd)).toEqual(segments.map(() => hours(39)));
   });
 
-  it('name the unreachable database in the error', async () => {
+  it('are refused with a separate code while the database is unreachable', async () => {
     const port = await freePort();
     const connection = { host: '127.0.0.1', port, user: 'missing', database: 'nowhere' };
     const pool = createPool({ connection, size: 1, logger: silentLogger });
@@ -219,7 +219,7 @@ describe('measurements in PostgreSQL', () => {
     await pool.end();
   });
 
-  it('distinguish a database error from an outage', async () => {
+  it('are refused with the database error, not as an outage, if a text is invalid', async () => {
     await expect(
       createMeasurements(database.pool).record([aMeasurement({ segment: 'no text\0' })]),
     ).rejects.toMatchObject({ severity: 'ERROR', code: '22021' });

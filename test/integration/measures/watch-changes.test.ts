@@ -99,7 +99,7 @@ describe('the gauges of watched measures', () => {
     expect(shown(await gaugesOf([10, 10, 10, 3], 'results_per_answer'))).toEqual({});
   });
 
-  it('watch the measures of each golden set, and do not report more stable results', async () => {
+  it('cover the measures of each golden set, and do not report more stable results as a change', async () => {
     const alike = [...usual.map(() => 0.98), 0.6];
     const gauges = await gaugesOf(alike, 'rbo', {}, 'golden_set=faq');
     expect(gauges(NOON).map(({ labels }) => labels)).toContainEqual({

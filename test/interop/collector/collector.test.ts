@@ -31,7 +31,7 @@ async function throughCollector(keepPercent: string): Promise<{ version: string;
   return { version: collector.version, requests: receiver.requests };
 }
 
-describe.skipIf(binary === '')('through a Collector', () => {
+describe.skipIf(binary === '')('an export through a Collector', () => {
   describeCollector(recordings, async () => {
     const { version, requests } = await throughCollector('100');
     const { requests: errorsOnly } = await throughCollector('0');

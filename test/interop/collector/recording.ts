@@ -7,12 +7,12 @@ import type { ExportRequest, Recording } from '../tracing/recording.ts';
 export interface CollectorRecording {
   /** Day of the recording. */
   readonly date: string;
-  /** Of the Collector. */
+  /** Version of the Collector. */
   readonly version: string;
   /** The recordings that were sent to the Collector, without their requests. */
   readonly programs: readonly Omit<Recording, 'requests'>[];
   readonly requests: readonly ExportRequest[];
-  /** The same with RECALLD_KEEP_PERCENT=0. */
+  /** Exports of a Collector with RECALLD_KEEP_PERCENT=0. */
   readonly errorsOnly: readonly ExportRequest[];
 }
 

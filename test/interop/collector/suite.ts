@@ -6,7 +6,10 @@ import { configOf, expected, type Stored, send, stored } from '../tracing/replay
 import { otherNames } from './other-spans.ts';
 import type { CollectorRecording } from './recording.ts';
 
-/** The Collector keeps only the failed trace, not the other traces of the same session. */
+/**
+ * Returns the query and the error of a failed retrieval, because the Collector keeps only the failed trace, not the
+ * other traces of the same session.
+ */
 const failure = ({ query, error }: Stored) => (error === null ? [] : [{ query, error }]);
 
 export function describeCollector(
@@ -34,7 +37,7 @@ export function describeCollector(
   });
 
   it.each(programs.map((program) => [program.name, program] as const))(
-    'recalld stores what the program retrieved: %s',
+    'is stored as the retrievals of the program: %s',
     async (_, program) => {
       const [all, errorsOnly] = await Promise.all(installations.map((installed) => stored(program, installed)));
       expect(all).toEqual(expected(program));
@@ -43,7 +46,7 @@ export function describeCollector(
     },
   );
 
-  it('recalld receives fewer retrievals when only traces with an error are kept', async () => {
+  it('contains fewer retrievals when only traces with an error are kept', async () => {
     const counts = installations.map(async ({ query }) => {
       const [row] = await query<{ count: number }>('select count(*)::int as count from live_queries');
       return row?.count ?? 0;
@@ -53,7 +56,7 @@ export function describeCollector(
     expect(errorsOnly).toBeLessThan(all / 2);
   });
 
-  it('recalld receives only spans that it reads', () => {
+  it('contains only spans that recalld reads', () => {
     const sent = collector.requests.map(({ body }) => gunzipSync(Buffer.from(body, 'base64')).toString('latin1'));
     expect(sent.join('')).toContain('retrieval');
     for (const name of otherNames) expect(sent.filter((text) => text.includes(name))).toEqual([]);

@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it('builds a wheel that PyPI accepts, and that installs alone', async () => {
+it('the Python client builds a wheel that PyPI accepts and that installs without other packages', async () => {
   await run(python, [
     '-m',
     'twine',
@@ -54,7 +54,7 @@ it('builds a wheel that PyPI accepts, and that installs alone', async () => {
   expect(stdout).toMatch(/site-packages.* True\n$/);
 });
 
-it('has no error that mypy finds in strict mode, and needs no newer Python than 3.9', async () => {
+it('the Python client passes mypy in strict mode, and supports Python 3.9', async () => {
   for (const args of [
     ['mypy', '--strict', 'recalld', 'tests'],
     ['mypy', '--strict', '--exclude', 'programs/', 'integration'],
@@ -66,7 +66,7 @@ it('has no error that mypy finds in strict mode, and needs no newer Python than 
   await expect(run(vermin, args)).resolves.toBeDefined();
 });
 
-it('loses nothing in real servers and workers, and reports what real frameworks retrieve', async () => {
+it('the Python client passes its integration tests with real servers, workers and frameworks', async () => {
   await run(python, ['-m', 'pip', 'install', '--quiet', '--force-reinstall', '--no-deps', wheel]);
   const env = { RECALLD_COMMAND: `${process.execPath} ${programFile()}`, RECALLD_EXAMPLES: path.resolve('examples') };
   // Runs in a separate folder, so that the installed wheel is tested rather than the sources next to it.

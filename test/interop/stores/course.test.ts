@@ -49,7 +49,7 @@ const engines = realStores.flatMap((store) =>
 );
 
 describe.runIf(folder !== '').each(engines)('the retriever of $product', ({ product, kind, start }) => {
-  it('has the hit rate that the course published, and its MRR up to the order of equal scores', async () => {
+  it('has the hit rate that the course published, and the published MRR for some order of documents with equal scores', async () => {
     const documents = JSON.parse(readFileSync(path.join(folder, courseFiles.documents), 'utf8')) as object[];
     const rows = readFileSync(path.join(folder, courseFiles.queries), 'utf8');
     const queries = parse(rows, { columns: true }) as { question: string; course: string; document: string }[];

@@ -1,4 +1,4 @@
-/** What `recalld explain` must report about documents that a real store does not return for a golden query. */
+/** Tests what `recalld explain` reports about a document that a real store returns, misses or ranks too low. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
 import { retrieverSchema } from '../../../src/connectors/retrievers/config.ts';
@@ -71,7 +71,7 @@ const ninth = bruteForce(documents, vectorOf('about doc-10'), 9, 'cosine').at(-1
 const cases: readonly Case[] = [
   { name: 'it is returned', about: 1, expected: { verdict: 'returned', rank: 1, evidence: /rank 1 of 5/ } },
   {
-    name: 'others are nearer',
+    name: 'other documents are nearer',
     about: 10,
     document: ninth,
     expected: { verdict: 'below_k', rank: 9, evidence: /returns the document at rank 9 with score/ },
@@ -96,7 +96,7 @@ const cases: readonly Case[] = [
     expected: { verdict: 'gone', evidence: /missing from the store; it was still there/ },
   },
   {
-    name: 'it has another id',
+    name: 'its id changed',
     about: 40,
     isKnown: true,
     async change(index) {
@@ -106,7 +106,7 @@ const cases: readonly Case[] = [
     expected: { verdict: 'gone', evidence: /The same text is stored under .*renamed/ },
   },
   {
-    name: 'its vector is of another model',
+    name: 'its vector is from another model',
     about: 50,
     async change(index) {
       await index.remove(['doc-50']);
@@ -139,7 +139,7 @@ export function describeExplain(
   };
 
   describe.each(engine === undefined ? (['vector_store'] as const) : (['vector_store', engine] as const))(
-    'a document that the retriever %s misses',
+    'the rank or absence of a document with the retriever %s',
     (kind) => {
       const name = `explained with ${kind}`;
       let filled: FilledIndex;

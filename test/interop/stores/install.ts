@@ -43,10 +43,10 @@ export async function serverFolder(): Promise<{
 }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-store-'));
   if (process.getuid?.() !== 0) return { folder, as: {} };
-  const nobody = 65_534;
-  await chown(folder, nobody, nobody);
+  const unprivilegedId = 65_534;
+  await chown(folder, unprivilegedId, unprivilegedId);
   await chmod(folder, 0o700);
-  return { folder, as: { uid: nobody, gid: nobody } };
+  return { folder, as: { uid: unprivilegedId, gid: unprivilegedId } };
 }
 
 /** Stops a server, and removes its folder. */

@@ -106,41 +106,45 @@ export function describeMonitoring(
     },
   );
 
-  it('reports a changed embedding model, and that all stored vectors are of the previous one', patient, async () => {
-    const ids = Array.from({ length: 40 }, (_, place) => `doc-${place}`);
-    const { store } = await fill(ids.map((id) => indexed(id)));
-    let model = 0;
-    const embedder = {
-      identity: 'hosted model',
-      embed: async (texts: readonly string[]) => ({
-        kind: 'vectors' as const,
-        vectors: texts.map((text) => vectorOf(text, model)),
-        latencyMs: 1,
-      }),
-    };
-    const world = indexWorld(database, store, { pipeline: 'canary', embedder });
-    world.lines = ids.map((id) => ({ id, hash: 'v1', updated_at: '2025-03-01T00:00:00Z' }));
-    const probe = async () => {
-      await probeEmbedder(world.deps, 'canary', embedder, never);
-      await world.round(2 * HOUR_MS);
-      return {
-        canary: (await world.value('embedding_canary_median'))?.value,
-        foreign: (await world.value('index_other_model_ratio'))?.value,
+  it(
+    'reports a changed embedding model, and that all stored vectors are from the previous model',
+    patient,
+    async () => {
+      const ids = Array.from({ length: 40 }, (_, place) => `doc-${place}`);
+      const { store } = await fill(ids.map((id) => indexed(id)));
+      let model = 0;
+      const embedder = {
+        identity: 'hosted model',
+        embed: async (texts: readonly string[]) => ({
+          kind: 'vectors' as const,
+          vectors: texts.map((text) => vectorOf(text, model)),
+          latencyMs: 1,
+        }),
       };
-    };
-    expect(await probe()).toEqual({ canary: expect.closeTo(1, 6) as number, foreign: 0 });
-    model = 7;
-    const { canary, foreign } = await probe();
-    expect(canary).toBeLessThan(0.9);
-    expect(await world.value('embedding_canary_median')).toMatchObject({ n: canaryTexts.length });
-    expect(foreign).toBe(1);
-    expect(await world.deps.db.live.deployments.list({ pipeline: 'canary', limit: 10 })).toMatchObject([
-      { kind: 'embedder', changes: [{ trait: 'canary', before: 'steady', after: 'moved' }] },
-    ]);
-  });
+      const world = indexWorld(database, store, { pipeline: 'canary', embedder });
+      world.lines = ids.map((id) => ({ id, hash: 'v1', updated_at: '2025-03-01T00:00:00Z' }));
+      const probe = async () => {
+        await probeEmbedder(world.deps, 'canary', embedder, never);
+        await world.round(2 * HOUR_MS);
+        return {
+          canary: (await world.value('embedding_canary_median'))?.value,
+          foreign: (await world.value('index_other_model_ratio'))?.value,
+        };
+      };
+      expect(await probe()).toEqual({ canary: expect.closeTo(1, 6) as number, foreign: 0 });
+      model = 7;
+      const { canary, foreign } = await probe();
+      expect(canary).toBeLessThan(0.9);
+      expect(await world.value('embedding_canary_median')).toMatchObject({ n: canaryTexts.length });
+      expect(foreign).toBe(1);
+      expect(await world.deps.db.live.deployments.list({ pipeline: 'canary', limit: 10 })).toMatchObject([
+        { kind: 'embedder', changes: [{ trait: 'canary', before: 'steady', after: 'moved' }] },
+      ]);
+    },
+  );
 
   it(
-    'measures how many vectors a store lost, how its content shifted, and that its index still finds the others',
+    'measures how many vectors the store lost, how its content shifted, and whether its index finds the remaining ones',
     patient,
     async () => {
       const shape = { count: 120, dimensions: DIMENSIONS, topics: 4 };
@@ -205,7 +209,7 @@ export function describeMonitoring(
 
 const old = { topic: 'a', language: 'v0' };
 
-/** A document of `IndexWorld`, with its version in the field `language`. */
+/** Returns a document for an `IndexWorld`, with its version in the field `language`. */
 function indexed(id: string, content = textOf(id)): VectorDocument {
   return { id, vector: vectorOf(content), content, fields: { topic: 'a', language: 'v1' } };
 }

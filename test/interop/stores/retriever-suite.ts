@@ -1,4 +1,4 @@
-/** Results that a search-engine retriever must return from a real engine: by keywords, by vectors, and by both. */
+/** Tests the results of a search-engine retriever on a real engine: by keywords, by vectors, and by both. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bruteForce } from '../../../src/connectors/stores/store-tests/subject.ts';
 import type { StoreService, TestIndex } from '../../contract/vector-store-bench.ts';
@@ -57,7 +57,7 @@ export function describeSearchEngineRetriever(
     bruteForce(among, vector, k, 'cosine').map(({ id }) => id);
   const idsOf = (answer: Awaited<ReturnType<typeof found>>) => answer.documents.map(({ id }) => id);
 
-  it('returns documents by keywords, the one with both words first, with decreasing scores', async () => {
+  it('ranks documents by keywords, with the document that has both words first, and scores in decreasing order', async () => {
     const answer = await found({ mode: 'bm25', fields: ['text'] });
     const [first, ...others] = idsOf(answer);
     expect(first).toBe('doc-00000');
@@ -69,20 +69,20 @@ export function describeSearchEngineRetriever(
     expect(scores[0]).toBeGreaterThan(scores[1] ?? 0);
   });
 
-  it('sends a query of its own with a filter on a tag', async () => {
+  it('sends a custom query with a filter on a tag', async () => {
     const query = { multi_match: { query: '{{text}}', fields: ['text^3', 'topic'], type: 'best_fields' } };
     const answer = await found({ mode: 'bm25', query, filter: { language: '{{tags.language}}' } }, 60);
     const expected = german.filter(({ content }) => /reset|password/.test(content)).map(({ id }) => id);
     expect(idsOf(answer).toSorted()).toEqual(expected.toSorted());
   });
 
-  it('returns the nearest documents by vectors, also within a filter', async () => {
+  it('returns the nearest documents by vectors, with and without a filter', async () => {
     expect(idsOf(await found({ mode: 'knn' }))).toEqual(nearest(documents, 5));
     const filtered = await found({ mode: 'knn', filter: { language: '{{tags.language}}' } });
     expect(idsOf(filtered)).toEqual(nearest(german, 5));
   });
 
-  it('combines both, with the results of each side as stages', async () => {
+  it('combines keywords and vectors, and returns the results of each as a stage', async () => {
     const answer = await found({ mode: 'hybrid', fields: ['text'], num_candidates: 20 });
     const [byWords, byVectors] = answer.stages ?? [];
     expect([byWords?.name, byVectors?.name]).toEqual(['words', 'vectors']);

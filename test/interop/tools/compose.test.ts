@@ -27,7 +27,7 @@ function load(env: Readonly<Record<string, string>>) {
   });
 }
 
-it('loads with the values of .env.example, as the tests read it', () => {
+it('docker-compose.yml loads with the values of .env.example, and as other tests read the file', () => {
   const { status, stdout, stderr } = load(env);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   // Compose writes $ as $$, so that its output is a valid Compose file.
@@ -46,7 +46,7 @@ it('loads with the values of .env.example, as the tests read it', () => {
   }
 });
 
-it('names each secret that is missing', () => {
+it('Docker Compose names each missing secret', () => {
   const { status, stderr } = load({});
   expect(status).not.toBe(0);
   const secrets = Object.keys(env).filter((name) => name.endsWith('PASSWORD'));

@@ -1,4 +1,4 @@
-/** Frameworks and the instrumentations that trace them: what to install, and what must be switched on. */
+/** Frameworks and the instrumentations that trace them: packages to install, and settings to switch on. */
 import type { UnreadableReason } from '../../../src/live/rules/otel/unreadable-retriever.ts';
 import type { TracedField } from './recording.ts';
 

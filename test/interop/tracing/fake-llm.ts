@@ -13,7 +13,7 @@ interface ChatRequest {
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
-/** As in corpus.py. */
+/** The same texts as in corpus.py. */
 const agentQueries = ['late parcel lost', 'lost phone recovery codes'];
 const agentOnce = 'My invoice is missing.';
 const agentOnceQueries = ['download missing invoice'];

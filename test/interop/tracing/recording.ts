@@ -13,7 +13,7 @@ export interface ExportRequest {
   readonly body: string;
 }
 
-/** A retrieval, as the program itself saw it. */
+/** A retrieval as the program itself recorded it. */
 export interface Retrieval {
   readonly case: string;
   readonly query: string;

@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-describe('recalld stores what the newest version retrieved:', () => {
+describe('recalld stores the retrievals of the newest versions:', () => {
   it.each(combinations.map((combination) => [combination.name, combination] as const))('%s', async (_, combination) => {
     const recording = await record(combination);
     if (process.env['RECALLD_TEST_RECORD'] === '1') writeRecording(recording);

@@ -53,7 +53,7 @@ it.each([
   });
 });
 
-it('the doctor reports when a round last read the whole manifest, with its number of documents', async () => {
+it('the doctor reports when recalld last read the whole manifest, and how many documents the manifest lists', async () => {
   const readAt = new Date('2026-03-02T11:48:00Z');
   const [known] = await examined('{"id": "a"}\n', [{ pipeline: 'docs', endedAt: readAt, readAt, documents: 412 }]);
   expect(known?.message).toMatch(

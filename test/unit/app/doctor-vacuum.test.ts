@@ -4,21 +4,21 @@ import type { VacuumState } from '../../../src/platform/postgres/vacuum.ts';
 import { NOON } from '../../support/builders.ts';
 
 const healthy: VacuumState = { isAutovacuumOn: true, excluded: [], worst: null, idle: [] };
-const judge = (state: Partial<VacuumState>) => examineVacuum({ ...healthy, ...state }, NOON);
+const examine = (state: Partial<VacuumState>) => examineVacuum({ ...healthy, ...state }, NOON);
 
 describe('the doctor, on dead rows of the database,', () => {
   it('reports ok for a table that autovacuum keeps clean, and for short transactions', () => {
     const few = { table: 'live_queries', deadRows: 49_999, deadShare: 0.9, vacuumedAt: null };
     const thin = { table: 'live_queries', deadRows: 1_000_000, deadShare: 0.39, vacuumedAt: null };
     const idle = [{ pid: 7, application: 'psql', seconds: 299 }];
-    const content = [{ status: 'ok', message: 'Autovacuum is on, and no table has many dead rows.' }];
-    expect([judge({ worst: few, idle }), judge({ worst: thin })]).toEqual([content, content]);
+    const passing = [{ status: 'ok', message: 'Autovacuum is on, and no table has many dead rows.' }];
+    expect([examine({ worst: few, idle }), examine({ worst: thin })]).toEqual([passing, passing]);
   });
 
   it('reports the last vacuum of the table with the most dead rows', () => {
     const vacuumedAt = new Date(NOON.getTime() - 3 * 3_600_000);
     const worst = { table: 'bullmq.jobs', deadRows: 50_000, deadShare: 0.4, vacuumedAt };
-    expect(judge({ worst })).toEqual([
+    expect(examine({ worst })).toEqual([
       {
         status: 'warning',
         message:
@@ -27,8 +27,8 @@ describe('the doctor, on dead rows of the database,', () => {
     ]);
   });
 
-  it('counts the tables without autovacuum', () => {
-    expect(judge({ excluded: ['a', 'b', 'c'] })[0]?.message).toBe(
+  it('names one table without autovacuum, and counts the others', () => {
+    expect(examine({ excluded: ['a', 'b', 'c'] })[0]?.message).toBe(
       'Autovacuum is off for the table a and 2 more; turn it on with `alter table a reset (autovacuum_enabled)`.',
     );
   });
@@ -38,7 +38,7 @@ describe('the doctor, on dead rows of the database,', () => {
       { pid: 7, application: 'psql', seconds: 720 },
       { pid: 8, application: '', seconds: 301 },
     ];
-    expect(judge({ idle })).toEqual([
+    expect(examine({ idle })).toEqual([
       {
         status: 'warning',
         message:

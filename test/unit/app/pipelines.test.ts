@@ -49,7 +49,7 @@ describe('a pipeline of the config', () => {
     expect(pipelinesOf('golden: [{set: faq}]')[0]?.golden[0]?.cron).toBeNull();
   });
 
-  it('is rejected with its place and name if a template of its retriever is wrong', () => {
+  it('is rejected with its index and name if a retriever template is invalid', () => {
     expect(() => pipelinesOf('golden: []', 'kind: http, url: "http://rag/", body: {q: "{{txt}}"}')).toThrow(
       expect.objectContaining({
         code: 'config_invalid',
@@ -58,7 +58,7 @@ describe('a pipeline of the config', () => {
     );
   });
 
-  it('has every check on golden runs in the order of the config', () => {
+  it('has its checks in the order of the config', () => {
     const [pipeline] = pipelinesOf(
       'golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}, {regression: mrr@5, drop: 0.1}, {stale_labels_above: 0.1}]',
     );
@@ -67,13 +67,13 @@ describe('a pipeline of the config', () => {
 });
 
 describe('finding a pipeline', () => {
-  it('lists the existing names for an unknown one', () => {
+  it('by an unknown name fails with the known names', () => {
     const pipelines = [aWatchedPipeline({ name: 'a' }), aWatchedPipeline({ name: 'b' })];
     expect(findPipeline(pipelines, 'b')).toBe(pipelines[1]);
     expect(() => findPipeline(pipelines, 'c')).toThrow('The config has no pipeline "c". Known pipelines: a, b.');
   });
 
-  it('says where to add a pipeline if there are none', () => {
+  it('fails with the config key to add if there are no pipelines', () => {
     expect(() => findPipeline([], 'c')).toThrow('The config has no pipelines; add a pipeline under `pipelines`.');
   });
 });
@@ -86,7 +86,7 @@ describe('a golden set that the config does not name', () => {
   });
 });
 
-it('closed pipelines leave no connection of a retriever, store or embedder open', async () => {
+it('closing pipelines closes all connections of their retrievers, stores and embedders', async () => {
   const answers: Readonly<Record<string, unknown>> = {
     '/v1/embeddings': { data: [{ index: 0, embedding: [1, 0] }] },
     '/docs/_search': { hits: { hits: [{ _id: 'd1', _score: 1, _source: { body: 'a text' } }] } },
@@ -107,6 +107,6 @@ it('closed pipelines leave no connection of a retriever, store or embedder open'
   await pipeline?.store?.describe(signal);
   expect(server.openConnections).toBe(4);
   await closePipelines(pipelines);
-  // Idle connections would close after 4 s in any case.
+  // Idle connections close by themselves only after 4 s.
   await waitFor(() => server.openConnections === 0, { timeoutMs: 3000 });
 });

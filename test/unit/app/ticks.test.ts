@@ -52,7 +52,7 @@ function anHourlySchedule(parts: Partial<Ticked> = {}, clockWatch: TickContext['
 }
 
 describe('a tick that cannot be stored', () => {
-  it('is retried after longer and longer waits, and stored once', async () => {
+  it('is retried at growing intervals, and stored once', async () => {
     const { clock, stored, tried, state, fire, levels, givenUp } = anHourlySchedule();
     state.failure = away;
     fire(1);
@@ -66,7 +66,7 @@ describe('a tick that cannot be stored', () => {
     expect(givenUp()).toEqual([]);
   });
 
-  it('is given up, logged and counted when the next tick is due, and only the latest tick is stored', async () => {
+  it('is abandoned, logged and counted when the next tick is due, and only the latest tick is stored', async () => {
     const { clock, stored, state, fire, logger, givenUp } = anHourlySchedule();
     state.failure = away;
     for (const hour of [1, 2, 3]) {
@@ -102,7 +102,7 @@ describe('a tick that cannot be stored', () => {
     expect(tried).toHaveLength(before + 1);
   });
 
-  it('delays the next tick while it hangs, so that both are never stored at once', async () => {
+  it('delays the next tick while its storage hangs, so that the two are never stored concurrently', async () => {
     const { clock, stored, state, fire } = anHourlySchedule();
     let letGo = (): void => undefined;
     state.hang = new Promise<void>((resolve) => {
@@ -118,7 +118,7 @@ describe('a tick that cannot be stored', () => {
     expect(stored).toEqual(['13:00', '14:00']);
   });
 
-  it('is not retried if a retry cannot help', async () => {
+  it('is not retried after a permanent error', async () => {
     const { clock, tried, state, fire, levels } = anHourlySchedule();
     state.failure = new RecalldError('golden_set_unknown', 'There is no golden set "faq".');
     fire(1);
@@ -127,7 +127,7 @@ describe('a tick that cannot be stored', () => {
     expect(levels()).toEqual(['error']);
   });
 
-  it('is left to the next start when the daemon stops, which does not wait for it', async () => {
+  it('is not retried once the daemon stops, and does not delay the shutdown', async () => {
     const { clock, ticks, tried, stored, state, fire, givenUp } = anHourlySchedule();
     state.failure = away;
     fire(1);
@@ -140,7 +140,7 @@ describe('a tick that cannot be stored', () => {
     expect(givenUp()).toEqual([]);
   });
 
-  it('continues where it failed', async () => {
+  it('resumes at the step that failed', async () => {
     const steps: string[] = [];
     let fails = true;
     const { clock, fire } = anHourlySchedule({
@@ -163,7 +163,7 @@ describe('a tick that cannot be stored', () => {
 });
 
 describe('a scheduled start', () => {
-  it('is made up for after a restart, by its latest planned time, if so configured', async () => {
+  it('that was missed during downtime is made up for once, at its latest planned time, if so configured', async () => {
     const { clock, stored } = anHourlySchedule({ madeUpFor: true });
     await clock.advance(1);
     expect(stored).toEqual(['22:00']);
@@ -171,14 +171,14 @@ describe('a scheduled start', () => {
 });
 
 describe('a wrong clock', () => {
-  it('that is corrected before a planned start drops this start', async () => {
+  it('starts nothing before its planned time', async () => {
     const { clock, fire, tried } = anHourlySchedule();
     fire(11);
     await clock.advance(1000);
     expect(tried).toEqual([]);
   });
 
-  it('starts and retries nothing; after its correction, the latest start is made up for once', async () => {
+  it('starts and retries nothing, and the latest start is made up for once after the correction', async () => {
     const wrong = { isWrong: true, rightAgain: (): void => undefined };
     const { clock, fire, tried, stored, state, givenUp } = anHourlySchedule(
       { madeUpFor: true },

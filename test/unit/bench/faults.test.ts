@@ -40,8 +40,8 @@ function incident(over: Partial<IncidentRecord>): IncidentRecord {
   };
 }
 
-function world(over: Partial<WorldRecord>, ...said: (Partial<IncidentRecord> | null)[]): WorldRecord {
-  const evaluations = said.map(
+function world(over: Partial<WorldRecord>, ...reported: (Partial<IncidentRecord> | null)[]): WorldRecord {
+  const evaluations = reported.map(
     (one, at): Evaluation => ({ run: at + 1, ndcg: 0.5, firing: [], incidents: one === null ? [] : [incident(one)] }),
   );
   return {
@@ -64,7 +64,7 @@ function world(over: Partial<WorldRecord>, ...said: (Partial<IncidentRecord> | n
 }
 
 describe('summary of the fault benchmark', () => {
-  it('counts a diagnosis by its confidence after every golden run', () => {
+  it('counts the diagnosis after every golden run by its confidence', () => {
     const { byConfidence } = summarise([
       world({}, { cause: 'filter' }, { confidence: 'medium', probability: 0.8 }, {}),
       world({}, { cause: 'unknown', confidence: 'low' }, null, {}),
@@ -76,7 +76,7 @@ describe('summary of the fault benchmark', () => {
     });
   });
 
-  it('counts a fault as named within three runs, and apart from that as named at the end', () => {
+  it('counts faults that are named within three runs separately from faults that are named at the end', () => {
     const { namedWithinThree, namedAtEnd, runsToRight, wrongWithHigh } = summarise([
       world({}, { cause: 'unknown' }, {}, { cause: 'filter' }),
       world({}, null, null, null),
@@ -87,7 +87,7 @@ describe('summary of the fault benchmark', () => {
     expect(wrongWithHigh).toEqual({ right: 1, of: 2 });
   });
 
-  it('counts an unknown cause as right only if the list of causes does not contain the fault', () => {
+  it('counts the diagnosis "unknown" as right only for a fault without a known cause', () => {
     const nameless = { faults: [{ kind: 'duplicated-results', size: 'large', causes: ['unknown'] }] } as const;
     const summary = summarise([world(nameless, { cause: 'unknown' }), world({}, { cause: 'unknown' })]);
     expect(summary.namedAtEnd).toEqual({ right: 1, of: 2 });
@@ -103,7 +103,7 @@ describe('summary of the fault benchmark', () => {
     expect(pagedWithinTwo).toEqual({ right: 1, of: 2 });
   });
 
-  it('counts a pair of faults as named if the first cause and the cause of other alerts name both', () => {
+  it('counts a pair of faults as named if the main cause and the causes of other alerts name both faults', () => {
     const pair = {
       faults: [
         { kind: 'slow', size: 'large', causes: ['retriever_slow'] },
@@ -116,7 +116,7 @@ describe('summary of the fault benchmark', () => {
     expect(pairsOneNamed).toEqual({ right: 2, of: 2 });
   });
 
-  it('counts incidents of worlds without faults once, and messages after the repair except the resolution', () => {
+  it('counts an incident in a fault-free world once, and excludes the resolution from messages after the repair', () => {
     const quiet = { faults: [{ kind: 'quiet', size: 'small', causes: [] }] } as const;
     const message = { severity: 'critical', summary: '', diagnosis: '', minutes: 200 };
     const messages = [
@@ -146,20 +146,20 @@ describe('summary of the fault benchmark', () => {
 });
 
 describe('splits of the fault benchmark', () => {
-  it('keep the sealed test split as it was drawn', () => {
+  it('keep the sealed test split unchanged', () => {
     const [hash] = readFileSync(sealFile, 'utf8').split(' ');
     expect(sha256Of(readFileSync(splitFile('test'), 'utf8'))).toBe(hash);
     expect(readFileSync(new URL('../../../bench/faults/README.md', import.meta.url), 'utf8')).toContain(hash);
   });
 
-  it.each(splitNames)('name only kinds that have a file: %s', async (name) => {
+  it.each(splitNames)('name only kinds of fault that have a file: %s', async (name) => {
     const kinds = await readKinds();
     const used = readSplit(name).worlds.flatMap(({ faults }) => faults.map(({ kind }) => kind));
     expect(used.filter((kind) => !kinds.has(kind))).toEqual([]);
     expect(new Set(used).size).toBeGreaterThanOrEqual(name === 'quiet' ? 1 : 50);
   });
 
-  it('share no shape of a world', () => {
+  it('have no world shape in common', () => {
     const [training = new Set<string>(), test = new Set<string>()] = splitNames.map(
       (name) => new Set(readSplit(name).worlds.map((one) => JSON.stringify(one.shape))),
     );
@@ -183,7 +183,7 @@ describe('kinds of fault', () => {
     return service.trueNdcg();
   };
 
-  it('lower the true score if documents are lost, and keep it if nothing is wrong', async () => {
+  it('lower the true score if documents are lost or the retriever is down, and keep it if nothing is wrong', async () => {
     const healthy = await ndcgUnder('quiet');
     expect(healthy).toBeGreaterThan(0.2);
     expect(await ndcgUnder('lost-at-random')).toBeLessThan(healthy - 0.05);
@@ -209,7 +209,7 @@ describe('kinds of fault', () => {
     expect(ids.some((id) => !stored.has(id))).toBe(true);
   });
 
-  it('keep the golden score if only live queries or opinions change', async () => {
+  it('keep the golden score if only live queries or feedback change', async () => {
     const healthy = await ndcgUnder('quiet');
     const [query] = material.live;
     expect(service.drawLive().text).toBe(query?.text);
@@ -219,7 +219,7 @@ describe('kinds of fault', () => {
     expect(service.condition().opinion?.((found) => (found ? 0.9 : 0.3))(true)).toBeCloseTo(0.1, 9);
   });
 
-  it('are applied one after the other if two are combined', async () => {
+  it('are both applied, in order, if two are combined', async () => {
     const kinds = await readKinds();
     const both = ['fewer-results', 'answer-ids-changed'].flatMap((name) => kinds.get(name) ?? []);
     await service.change(together(both.map((kind) => kind.begin({ size: 'large', random, material }))), new Date(0));

@@ -93,7 +93,7 @@ describe('a world of the fault benchmark', () => {
     ]);
   });
 
-  it('has an unknown cause if an incident opened although nothing is wrong', () => {
+  it('has an unknown cause if an incident opened without a fault', () => {
     const quiet = { ...world, faults: [{ kind: 'quiet', size: 'small', causes: [] }] } as const;
     expect(evaluationsOf(quiet).map(({ causes }) => causes)).toEqual([['unknown']]);
   });

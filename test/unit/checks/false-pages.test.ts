@@ -66,7 +66,7 @@ function aRun(mean: number): LatestRun {
 }
 
 describe('the expected false pages of a pipeline', () => {
-  it('count critical checks on every golden set by its schedule', () => {
+  it('cover the critical checks on every golden set, according to its schedule', () => {
     const sets = '{set: faq, cron: "0 * * * *"}, {set: legal, cron: "30 6 * * *"}, {set: by-hand}';
     const { checks } = expected(
       '{regression: ndcg@10, drop: 0.02}, {measure: ndcg@10, below: 0.8, severity: warning}',
@@ -89,7 +89,7 @@ describe('the expected false pages of a pipeline', () => {
     expect(expected(regression, seldom).checks).toMatchObject([{ evaluations: 2160 }]);
   });
 
-  it('state the required margin of a threshold, and the margin in the latest run', () => {
+  it('state the margin that a threshold requires, or the margin of the latest run', () => {
     const floor = '{measure: ndcg@10, below: 0.8}';
     const hourly = '{set: faq, cron: "0 * * * *"}';
     expect(expected(floor).checks).toMatchObject([
@@ -109,7 +109,7 @@ describe('the expected false pages of a pipeline', () => {
     ]);
   });
 
-  it('distinguish exact values, shared budgets and unknown numbers', () => {
+  it('can be exact, a share of a budget or unknown, depending on the check', () => {
     const { checks } = expected(
       '{measure: error_ratio, above: 0.05}, {measure: golden_run_age_seconds, above: 7200}, {measure: retriever_latency_p95_seconds, above: 2}, {density_drift: true}, {stale_labels_above: 0.02}',
     );
@@ -142,7 +142,7 @@ describe('the false page budget', () => {
   });
 });
 
-describe('the report', () => {
+describe('the report of expected false pages', () => {
   const report = (of: PipelineExpectation): string => formatFalsePages([of], '1 per 90d');
 
   it('sums the checks, and does not warn within the budget', () => {
@@ -158,7 +158,7 @@ describe('the report', () => {
     );
   });
 
-  it('is empty if no check pages', () => {
+  it('is empty if no check can page', () => {
     expect(report(expected('{measure: ndcg@10, below: 0.8, severity: warning}'))).toBe('');
   });
 });

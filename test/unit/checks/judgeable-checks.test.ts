@@ -17,7 +17,7 @@ const aFloor = (measure: string): string => `{measure: ${measure}, below: 0.8}`;
 describe('the name of a check', () => {
   const named = (name: string, below = 0.8): string => `{name: "${name}", measure: ndcg@10, below: ${below}}`;
 
-  it('can be chosen freely, so that its threshold may change', () => {
+  it('may contain only certain characters, and may differ between two checks of the same measure', () => {
     expect(problemOf('{set: faq}', `${named('quality')}, ${named('quality (must)', 0.5)}`)).toContain(
       'checks[1].name must be up to 64 letters',
     );
@@ -25,53 +25,61 @@ describe('the name of a check', () => {
   });
 
   it.each([
-    ['of one on the same sets', `${named('quality')}, ${named('quality', 0.5)}`, 'quality on faq'],
-    ['of one without a name', `${named('mrr@10 below 0.5')}, {measure: mrr@10, below: 0.5}`, 'mrr@10 below 0.5 on faq'],
-    ['of one on something else', `${named('x')}, {name: x on faq, measure: error_ratio, above: 0.1}`, 'x on faq'],
+    ['that of another check on the same sets', `${named('quality')}, ${named('quality', 0.5)}`, 'quality on faq'],
+    [
+      'the default name of another check',
+      `${named('mrr@10 below 0.5')}, {measure: mrr@10, below: 0.5}`,
+      'mrr@10 below 0.5 on faq',
+    ],
+    [
+      'a name that another check has on a golden set',
+      `${named('x')}, {name: x on faq, measure: error_ratio, above: 0.1}`,
+      'x on faq',
+    ],
   ])('must not be %s', (_, checks, name) => {
     expect(problemOf('{set: faq}', checks)).toContain(`has the same name "${name}" as checks[0]`);
   });
 });
 
 describe('a check', () => {
-  it.each(runMeasures)('may contain %s at a cutoff of its golden set', (measure) => {
+  it.each(runMeasures)('may use %s at a cutoff of its golden set', (measure) => {
     expect(problemOf('{set: faq, cutoffs: [7]}', aFloor(`${measure}@7`))).toBe('accepted');
     expect(problemOf('{set: faq, cutoffs: [7]}', `{regression: ${measure}@7, drop: 0.1}`)).toBe('accepted');
   });
 
   it.each([
     [
-      'a cutoff that the set is not scored at',
+      'a cutoff at which the set is not scored',
       '{set: faq, cutoffs: [10, 5, 5]}',
       aFloor('ndcg@20'),
       'checks[0].measure is ndcg@20, but the golden set "faq" is scored only at 5, 10; add 20 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'a cutoff that only the other set is scored at',
+      'a cutoff at which only the other set is scored',
       '{set: a, cutoffs: [20]}, {set: b, cutoffs: [10]}',
       aFloor('ndcg@20'),
       'checks[0].measure is ndcg@20, but the golden set "b" is scored only at 10; add 20 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'a cutoff that is not among the default ones',
+      'a cutoff outside the defaults',
       '{set: faq}',
       aFloor('recall@100'),
       'checks[0].measure is recall@100, but the golden set "faq" is scored only at 1, 3, 5, 10; add 100 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'such a cutoff for a set that runs only by hand',
+      'a cutoff outside the defaults for a set that only runs manually',
       '',
       aFloor('recall@100'),
       'checks[0].measure is recall@100, but golden sets that are not listed under `golden` are scored only at 1, 3, 5, 10; list the set under `golden` with 100 in its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'a regression at such a cutoff',
+      'a regression at a cutoff outside the defaults',
       '{set: faq}',
       '{regression: mrr@7, drop: 0.1}',
       'checks[0].regression is mrr@7, but the golden set "faq" is scored only at 1, 3, 5, 10; add 7 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'no cutoff',
+      'a measure without a cutoff',
       '{set: faq}',
       aFloor('mrr'),
       'checks[0].measure is mrr without a cutoff; add one of the cutoffs of the golden scores, such as mrr@10.',
@@ -83,7 +91,7 @@ describe('a check', () => {
       'checks[0].measure is dcg@10, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged.',
     ],
     [
-      'that measure without a cutoff',
+      'a measure that golden runs do not compute, without a cutoff',
       '{set: faq}',
       aFloor('dcg'),
       'checks[0].measure is dcg, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged.',
@@ -101,19 +109,19 @@ describe('a check', () => {
       'checks[0].measure is not a measure; did you mean "ndcg@5"?',
     ],
     [
-      'a live measure with a slip',
+      'a misspelt live measure',
       '{set: faq}',
       aFloor('error_ratios'),
       'checks[0].measure is not a measure; did you mean "error_ratio"?',
     ],
     [
-      'no measure at all',
+      'a word that is not a measure',
       '{set: faq}',
       aFloor('latency'),
       'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cutoff, such as ndcg@10.',
     ],
     [
-      'a cutoff of nothing',
+      'a cutoff of 0',
       '{set: faq}',
       aFloor('ndcg@0'),
       'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cutoff, such as ndcg@10.',
@@ -128,7 +136,7 @@ describe('a check', () => {
     );
   });
 
-  it('may contain the default cutoffs if its golden set only runs manually', () => {
+  it('may use the default cutoffs if its golden set only runs manually', () => {
     expect(problemOf('', aFloor('ndcg@10'))).toBe('accepted');
   });
 });

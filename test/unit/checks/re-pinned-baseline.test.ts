@@ -45,7 +45,7 @@ function evaluate(
   return { ...step.status, revision: minute };
 }
 
-it('states a difference and its earlier value against one baseline', () => {
+it('a regression check reports an earlier value only if it was measured against the same baseline', () => {
   const good = evaluate(null, 1, { against: 'run-1', value: 0.001, verdict: 'ok' });
   const bad = evaluate(good, 2, { against: 'run-1', value: -0.1, verdict: 'critical' });
   expect(bad).toMatchObject({ value: -0.1, before: 0.001, comparedWith: 'run-1' });

@@ -9,12 +9,12 @@ const change = (hour: number, from: 'ok' | 'critical' | null, to: 'ok' | 'critic
   endedAt: ended === null ? null : hours(ended),
 });
 
-const unjudged = { verdict: 'no_data', since: null } as const;
+const unevaluated = { verdict: 'no_data', since: null } as const;
 
 describe('the timeline of a check', () => {
-  it('is derived from its changes, and before the first one from the verdict that it changed from', () => {
+  it('is derived from the changes, and starts with the verdict before the first change', () => {
     const changes = [change(4, 'critical', 'ok', null), change(2, 'ok', 'critical', 4)];
-    expect(verdictIntervals(changes, unjudged, hours(0), hours(6))).toEqual([
+    expect(verdictIntervals(changes, unevaluated, hours(0), hours(6))).toEqual([
       { verdict: 'ok', from: hours(0), until: hours(2) },
       { verdict: 'critical', from: hours(2), until: hours(4) },
       { verdict: 'ok', from: hours(4), until: hours(6) },
@@ -22,7 +22,7 @@ describe('the timeline of a check', () => {
   });
 
   it('does not extend beyond the requested period', () => {
-    expect(verdictIntervals([change(2, 'ok', 'critical', 9)], unjudged, hours(0), hours(6)).at(-1)).toEqual({
+    expect(verdictIntervals([change(2, 'ok', 'critical', 9)], unevaluated, hours(0), hours(6)).at(-1)).toEqual({
       verdict: 'critical',
       from: hours(2),
       until: hours(6),
@@ -38,8 +38,8 @@ describe('the timeline of a check', () => {
       { verdict: 'critical', from: hours(3), until: hours(6) },
     ]);
     expect(verdictIntervals([], status, hours(0), hours(2))).toEqual([]);
-    expect(verdictIntervals([], unjudged, hours(0), hours(6))).toEqual([]);
-    expect(verdictIntervals([change(2, null, 'ok', null)], unjudged, hours(0), hours(6))).toEqual([
+    expect(verdictIntervals([], unevaluated, hours(0), hours(6))).toEqual([]);
+    expect(verdictIntervals([change(2, null, 'ok', null)], unevaluated, hours(0), hours(6))).toEqual([
       { verdict: 'ok', from: hours(2), until: hours(6) },
     ]);
   });

@@ -15,14 +15,14 @@ function captured(stream: 'stdout' | 'stderr'): string[] {
   return written;
 }
 
-describe('what a command prints', () => {
+describe('the output of a command', () => {
   it('as JSON is one document that ends with a line feed', () => {
     const stdout = captured('stdout');
     printJson({ a: [1, null], b: 'ü' });
     expect(stdout).toEqual(['{\n  "a": [\n    1,\n    null\n  ],\n  "b": "ü"\n}\n']);
   });
 
-  it('as a result goes to stdout, and as a note to stderr', () => {
+  it('goes to stdout if it is a result, and to stderr if it is a note', () => {
     const stdout = captured('stdout');
     const stderr = captured('stderr');
     printLine('the answer');
@@ -33,7 +33,7 @@ describe('what a command prints', () => {
 });
 
 describe('a table', () => {
-  it('has no frame, aligns words left and numbers right, and leaves no space at the ends of lines', () => {
+  it('has no frame and no trailing spaces, and aligns words left and numbers right', () => {
     const rows = [
       ['ndcg@10', '0.8123', '40'],
       ['hit_rate@10', '1', '7'],
@@ -43,7 +43,7 @@ describe('a table', () => {
     );
   });
 
-  it('aligns all columns left unless told otherwise', () => {
+  it('aligns all columns left by default', () => {
     expect(
       formatTable(
         ['a', 'b'],
@@ -55,12 +55,12 @@ describe('a table', () => {
     ).toBe(['a    b', '1    22', '333  4'].join('\n'));
   });
 
-  it('shows nothing in an empty cell, and only the header without rows', () => {
+  it('leaves an empty cell blank, and shows only the header if there are no rows', () => {
     expect(formatTable(['a', 'b', 'c'], [['1', '', '3']])).toBe('a  b  c\n1     3');
     expect(formatTable(['a', 'b'], [])).toBe('a  b');
   });
 
-  it('has no colors, so that it can be copied and cut', () => {
+  it('has no colors, so that other programs can parse the output', () => {
     const escape = String.fromCharCode(27);
     expect(formatTable(['a'], [['x']], 0)).not.toContain(escape);
   });

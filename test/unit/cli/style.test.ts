@@ -9,7 +9,7 @@ describe('text for terminals', () => {
     expect(sparkline([])).toBe('');
   });
 
-  it('has colors on a terminal, and shows control characters of a text instead of obeying them', () => {
+  it('has colors on a terminal, and shows the control characters of data escaped', () => {
     const hostile = '\u001b[2J\u001b[31mid\u0007\u009b1A\u202e\r';
     const script = `
       import { formatTable, printJson, printLine, styled } from ${JSON.stringify(new URL('../../../src/cli/output.ts', import.meta.url).href)};
@@ -26,8 +26,8 @@ describe('text for terminals', () => {
     expect(stdout).toContain(`${shown}\\n`);
     // oxlint-disable-next-line no-control-regex -- the color codes of the program itself.
     const own = stdout.replaceAll(/\u001b\[(?:1|22|31|39)m/g, '');
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: nothing of the kind is left.
-    // oxlint-disable-next-line no-control-regex -- nothing of the kind is left.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: no control character may remain.
+    // oxlint-disable-next-line no-control-regex -- no control character may remain.
     expect(own).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     const json = own.slice(own.indexOf('{'));
     expect(JSON.parse(json)).toEqual({ id: hostile });

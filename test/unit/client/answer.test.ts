@@ -19,7 +19,7 @@ describe('a batch', () => {
     });
   });
 
-  it('is retried without an answer', () => {
+  it('is retried if the daemon does not respond', () => {
     expect(classifyReply({ kind: 'failure', reason: 'ECONNRESET' }, 3)).toMatchObject({
       kind: 'retry',
       error: 'ECONNRESET',
@@ -73,7 +73,7 @@ describe('a batch', () => {
   });
 });
 
-it('never counts more rejections than items, and limits the number of codes', () => {
+it('classifyReply never counts more rejections than items, and limits the number of codes', () => {
   const rejection = fc.oneof(
     fc.record({ code: fc.oneof(fc.string(), fc.stringMatching(/^[a-z]{1,3}$/)) }),
     fc.jsonValue(),
@@ -84,8 +84,8 @@ it('never counts more rejections than items, and limits the number of codes', ()
     fc.record({ rejected: fc.array(rejection, { maxLength: 80 }), duplicates: fc.jsonValue() }),
   );
   fc.assert(
-    fc.property(fc.constantFrom(200, 202, 422), body, fc.integer({ min: 1, max: 60 }), (status, said, items) => {
-      const verdict = classifyReply(answer(status, said), items);
+    fc.property(fc.constantFrom(200, 202, 422), body, fc.integer({ min: 1, max: 60 }), (status, replyBody, items) => {
+      const verdict = classifyReply(answer(status, replyBody), items);
       if (verdict.kind !== 'processed') throw new Error(verdict.kind);
       const refused = [...verdict.rejected.values()].reduce((sum, count) => sum + count, 0);
       expect(refused).toBeLessThanOrEqual(items);

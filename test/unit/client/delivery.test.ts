@@ -44,8 +44,8 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 
 const idsOf = (items: readonly Readonly<Record<string, unknown>>[]) => items.map((item) => item['id']);
 
-describe('the delivery of a batch', patience, () => {
-  it('sends a batch as soon as it is full', async () => {
+describe('the client', patience, () => {
+  it('sends a batch as soon as the batch is full', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { batchSize: 10 });
     for (const id of range(0, 25)) client.track(aQuery(id));
@@ -60,7 +60,7 @@ describe('the delivery of a batch', patience, () => {
     });
   });
 
-  it('sends a batch after the flush interval although it is not full', async () => {
+  it('sends a partial batch after the flush interval', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { flushIntervalMs: 30 });
     client.track(aQuery('q-0'));
@@ -70,7 +70,7 @@ describe('the delivery of a batch', patience, () => {
     expect(daemon.requests).toHaveLength(2);
   });
 
-  it('sends a smaller batch when its items are large', async () => {
+  it('sends smaller batches if the items are large', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { batchSize: 1000 });
     for (const id of range(0, 40)) client.track(aQuery(id, { text: 'x'.repeat(50_000) }));
@@ -80,7 +80,7 @@ describe('the delivery of a batch', patience, () => {
     for (const { items } of daemon.requests) expect(JSON.stringify(items).length).toBeLessThanOrEqual(512 * 1024);
   });
 
-  it('posts to the path of the kind with the user agent and the API key', async () => {
+  it('posts each kind of item to its own path, with the user agent and the API key', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(`${daemon.url}/behind/a/proxy/`, { apiKey: 'rk_1' });
     const queryId = client.track({ results: [] });
@@ -99,7 +99,7 @@ describe('the delivery of a batch', patience, () => {
     ]);
   });
 
-  it('compresses a batch, and the daemon reads it unchanged', async () => {
+  it('compresses a batch without changing its items', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url);
     for (const id of range(0, 50)) client.track(aQuery(id, { text: 'Wie setze ich 密码 zurück? 😀' }));
@@ -111,7 +111,7 @@ describe('the delivery of a batch', patience, () => {
     expect(request?.items[49]).toMatchObject({ id: 'q-49', text: 'Wie setze ich 密码 zurück? 😀' });
   });
 
-  it('retries at once without gzip, and stays without it, when the daemon rejects gzip', async () => {
+  it('sends a batch again and all later batches uncompressed if the daemon rejects gzip', async () => {
     const daemon = await startRecordingDaemon((request, response) =>
       (request.headers['content-encoding'] === undefined ? accept() : status(415))(request, response),
     );
@@ -137,7 +137,7 @@ describe('the delivery of a batch', patience, () => {
     expect(client.stats().queries).toMatchObject({ sent: 30, rejectedByCode: { http_413: 1 } });
   });
 
-  it('does not leak the async context of the host request into a batch', async () => {
+  it('does not leak the async context of a host request into onDrop', async () => {
     const daemon = await startRecordingDaemon();
     const store = new AsyncLocalStorage<string>();
     const client = openClient(daemon.url, {
@@ -154,8 +154,8 @@ describe('the delivery of a batch', patience, () => {
   });
 });
 
-describe('the work on a batch', patience, () => {
-  it('starts after the turn of the event loop in which the batch became full', async () => {
+describe('a full batch', patience, () => {
+  it('is serialized and sent only after the current turn of the event loop', async () => {
     let posts = 0;
     const connection: Connection = {
       post: async () => {
@@ -227,19 +227,16 @@ describe('an item', patience, () => {
   it.each([
     { how: 'resets', end: (socket: Socket) => socket.resetAndDestroy() },
     { how: 'ends', end: (socket: Socket) => socket.end() },
-  ])(
-    'and the host survive a daemon that answers in the middle of the upload and $how the connection',
-    async ({ end }) => {
-      const url = await startCutting((socket) => {
-        socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{}', () => end(socket));
-      });
-      const client = openClient(url, { batchSize: 5, timeoutMs: 2000 });
-      for (const id of range(0, 20)) client.track(aLargeQuery(id));
-      const { sent, pending } = await client.flush({ timeoutMs: 20_000 });
-      // If the connection is reset before the response arrives, the client sends the request again.
-      expect({ all: sent + pending, pending }).toEqual({ all: 20, pending: 0 });
-    },
-  );
+  ])('is delivered to a daemon that answers in the middle of the upload and $how the connection', async ({ end }) => {
+    const url = await startCutting((socket) => {
+      socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{}', () => end(socket));
+    });
+    const client = openClient(url, { batchSize: 5, timeoutMs: 2000 });
+    for (const id of range(0, 20)) client.track(aLargeQuery(id));
+    const { sent, pending } = await client.flush({ timeoutMs: 20_000 });
+    // If the connection is reset before the response arrives, the client sends the request again.
+    expect({ all: sent + pending, pending }).toEqual({ all: 20, pending: 0 });
+  });
 
   it('leaves no connection open after a timeout', async () => {
     const daemon = await startRecordingDaemon(hang());
@@ -250,7 +247,7 @@ describe('an item', patience, () => {
     expect(daemon.requests.length).toBeGreaterThanOrEqual(3);
   });
 
-  it('counts as delivered although the answer breaks off', async () => {
+  it('counts as delivered after HTTP 202, even if the response breaks off', async () => {
     const daemon = await startRecordingDaemon((_request, response) => {
       response.writeHead(202, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"accepted": 1,');
@@ -261,7 +258,7 @@ describe('an item', patience, () => {
     expect(daemon.requests).toHaveLength(1);
   });
 
-  it('counts as delivered although the answer never ends', async () => {
+  it('counts as delivered after HTTP 202, even if the response never ends', async () => {
     const daemon = await startRecordingDaemon((_request, response) => {
       response.writeHead(202);
       const chunk = 'x'.repeat(64 * 1024);
@@ -274,7 +271,7 @@ describe('an item', patience, () => {
     expect(await client.flush({ timeoutMs: 20_000 })).toEqual({ sent: 1, pending: 0 });
   });
 
-  it('does not change when the host later changes its objects', async () => {
+  it('does not change if the host later changes the tracked objects', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url);
     const embedding = [0.25, 0.5];
@@ -325,7 +322,7 @@ describe('rejected items', patience, () => {
   });
 
   it.each([400, 401, 404, 500])(
-    'as a whole, with HTTP %d, is not sent again and does not hold up the rest',
+    'of a batch rejected with HTTP %d are not sent again, and do not delay the next batch',
     async (code) => {
       const daemon = await startRecordingDaemon(inTurn(status(code), accept()));
       const client = openClient(daemon.url, { batchSize: 2 });
@@ -362,7 +359,7 @@ describe('Retry-After', patience, () => {
 });
 
 describe('local sampling', patience, () => {
-  it('samples whole sessions and reports the probability to the daemon', async () => {
+  it('keeps or drops whole sessions, and reports the probability to the daemon', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { sampleRate: 0.25, batchSize: 1000 });
     for (let i = 0; i < 400; i++) {
@@ -384,7 +381,7 @@ describe('local sampling', patience, () => {
     expect(Math.abs(sessions.size - 100)).toBeLessThan(44);
   });
 
-  it('never samples feedback, also on a query that was sampled out', async () => {
+  it('never drops feedback, even on a query that was sampled out', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { sampleRate: 0 });
     const queryId = client.track({ results: [] });
@@ -421,8 +418,8 @@ describe('a closed client', patience, () => {
     await waitFor(() => daemon.connections === 0);
   });
 
-  it('retries once more immediately if it was waiting for a retry', async () => {
-    // The maximum back-off.
+  it('retries immediately if it was waiting to retry', async () => {
+    // Forces the maximum back-off.
     vi.spyOn(Math, 'random').mockReturnValue(1000);
     onTestFinished(() => void vi.restoreAllMocks());
     const daemon = await startRecordingDaemon(inTurn(status(503), accept()));

@@ -7,12 +7,12 @@ import { junk } from './junk.ts';
 
 const url = 'http://127.0.0.1:8321';
 
-it('has the version of the package', () => {
+it('the client has the version of the package', () => {
   const file = path.resolve(import.meta.dirname, '../../../package.json');
   expect(version).toBe((JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version);
 });
 
-it('requires only a URL', () => {
+it('the client requires only a URL', () => {
   expect(readOptions({ url })).toMatchObject({
     maxQueue: 10_000,
     maxQueueBytes: 16 * 1024 * 1024,
@@ -24,7 +24,7 @@ it('requires only a URL', () => {
   });
 });
 
-it('sends a key that was read from a file with a line feed', () => {
+it('the client trims the line feed of an API key that was read from a file', () => {
   expect(readOptions({ url, apiKey: 'rk_123\n' }).headers).toMatchObject({ authorization: 'Bearer rk_123' });
 });
 
@@ -50,7 +50,7 @@ describe('an invalid option', () => {
     expect(settings.problems[0]).toMatch(new RegExp(`^${option} must be .*; .*\\.$`));
   });
 
-  it('disables the client if it is an API key that no header can contain', () => {
+  it('disables the client if the option is an API key that no HTTP header can contain', () => {
     const settings = readOptions({ url, apiKey: 'rk_\u00e9' });
     expect(settings.url).toBeNull();
     expect(settings.problems[0]).toMatch(/^apiKey must be /);
@@ -58,11 +58,11 @@ describe('an invalid option', () => {
   });
 });
 
-it('never throws, whatever the options are', () => {
+it('the client never throws, whatever its options', () => {
   expect(() => fc.assert(fc.property(junk, (make) => void readOptions(make())))).not.toThrow();
 });
 
-it('limits the wait of a flush to 0 to 60 s, whatever the option is', () => {
+it('a flush waits between 0 and 60 s, whatever its timeout option', () => {
   expect(readFlushTimeout(undefined)).toBe(5000);
   expect(readFlushTimeout({ timeoutMs: 250 })).toBe(250);
   fc.assert(

@@ -31,7 +31,7 @@ describe('a full outbox', () => {
     expect(ids(outbox.take(10, 1000))).toEqual([4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('drops the new item if only items that are being sent are left', () => {
+  it('drops the new item if all other items are being sent', () => {
     const { outbox } = filled({ maxItems: 3, maxBytes: 1000 }, records(3));
     const underWay = outbox.take(3, 1000);
     expect(outbox.push({ id: 3, bytes: 10 })).toBe(1);
@@ -49,12 +49,12 @@ describe('a batch', () => {
     expect(ids(outbox.take(10, 35))).toEqual([3, 4]);
   });
 
-  it('contains only one record if that is larger than a batch', () => {
+  it('contains a single record if the record is larger than a batch', () => {
     const { outbox } = filled({ maxItems: 10, maxBytes: 1000 }, [{ id: 0, bytes: 500 }, ...records(1, 10, 1)]);
     expect(ids(outbox.take(10, 35))).toEqual([0]);
   });
 
-  it('keeps its order after it was put back', () => {
+  it('that is put back keeps its order', () => {
     const { outbox } = filled({ maxItems: 10, maxBytes: 1000 }, records(5));
     outbox.putBack(outbox.take(3, 1000));
     expect(ids(outbox.take(10, 1000))).toEqual([0, 1, 2, 3, 4]);
@@ -68,7 +68,7 @@ const step = fc.oneof(
   }),
 );
 
-it('stays within its limits, keeps the order, and counts every record', () => {
+it('an outbox stays within its limits, keeps the order, and counts every record', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const limits = { maxItems: 6, maxBytes: 120 };

@@ -42,7 +42,7 @@ const trackTo = (url: string) => `
   const client = createClient({ url: '${url}', pipeline: 'p', batchSize: 2, timeoutMs: 60_000 });
   for (let i = 0; i < 100; i++) client.track({ text: 'x'.repeat(1000), results: ['a'] });`;
 
-describe('a host that ends', () => {
+describe('a host process that ends', () => {
   it('delivers everything and prints nothing', async () => {
     const daemon = await startRecordingDaemon();
     const host = startHost(`
@@ -54,7 +54,7 @@ describe('a host that ends', () => {
     expect(daemon.items('/v1/feedback')).toHaveLength(1);
   }, 30_000);
 
-  it('delivers the items of the README snippet, pasted into a script', async () => {
+  it('delivers the items that the README snippet tracks', async () => {
     const daemon = await startRecordingDaemon();
     const [, snippet = ''] = /```js\n(import \{ createClient \}[\s\S]*?)```/.exec(readme) ?? [];
     const source = snippet.replace(/^import .*$/m, '').replace('http://127.0.0.1:8321', daemon.url);
@@ -70,14 +70,14 @@ describe('a host that ends', () => {
     expect(lines.join('')).toMatch(/^recalld: 100 queries and 0 feedback items were not delivered: .*\.\n$/);
   }, 30_000);
 
-  it('waits no longer for a daemon that reads the request and never answers', async () => {
+  it('does not wait for a daemon that never answers, and reports what was not delivered', async () => {
     const daemon = await startRecordingDaemon(hang());
     const { code, lines } = await endOf(startHost(trackTo(daemon.url)));
     expect(code).toBe(0);
     expect(lines.join('')).toContain('recalld: 100 queries and 0 feedback items were not delivered');
   }, 30_000);
 
-  it('reports what was not delivered when it exits immediately', async () => {
+  it('reports what was not delivered if it calls process.exit', async () => {
     const daemon = await startRecordingDaemon();
     const host = startHost(`${trackTo(daemon.url)}\nprocess.exit(3);`);
     expect(await endOf(host)).toEqual({
@@ -122,7 +122,7 @@ const daemonSource = `
   });
   server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
 
-it('limits memory while the daemon is frozen, and delivers when it continues', async () => {
+it('the client limits its queue while the daemon is frozen, and delivers once the daemon continues', async () => {
   const daemon = startNode(['--input-type=module', '--eval', daemonSource]);
   const port = await waitFor(() => daemon.lines[0]);
   daemon.kill('SIGSTOP');
@@ -159,10 +159,10 @@ it('limits memory while the daemon is frozen, and delivers when it continues', a
   });
 }, 90_000);
 
-describe('the client alone', () => {
+describe('the source of the client', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
 
-  it('imports only its own folder, the rule for ids of documents without one, and modules built into Node.js, Bun and Deno', () => {
+  it('imports only its own folder, the content id of documents, and modules built into Node.js, Bun and Deno', () => {
     const imported = files.flatMap((file) =>
       [...readFileSync(path.join(folder, file), 'utf8').matchAll(/\b(?:from|import)\s*\(?'([^']+)'/g)].map(
         ([, name]) => name,

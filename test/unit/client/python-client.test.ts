@@ -12,7 +12,7 @@ const read = (...at: readonly string[]) => readFileSync(path.join(root, ...at), 
 const hasPython = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0;
 if (!hasPython) process.stderr.write('The client for Python is not tested: there is no python3 of 3.9 or later.\n');
 
-it.skipIf(!hasPython)('the client for Python does what its tests say', async () => {
+it.skipIf(!hasPython)('the Python client passes its own tests', async () => {
   const args = ['-B', '-W', 'error', '-m', 'unittest', 'discover', '-t', '.', '-s', 'tests'];
   const env = { ...process.env, NO_PROXY: '*' };
   const { stderr } = await promisify(execFile)('python3', args, { cwd: folder, env });
@@ -21,7 +21,7 @@ it.skipIf(!hasPython)('the client for Python does what its tests say', async () 
   expect(stderr).toMatch(/^OK$/m);
 });
 
-it.skipIf(!hasPython)('samples the same sessions as the client for Node.js', async () => {
+it.skipIf(!hasPython)('the Python client samples the same sessions as the Node.js client', async () => {
   const keys = [
     '',
     's-1',
@@ -39,11 +39,11 @@ it.skipIf(!hasPython)('samples the same sessions as the client for Node.js', asy
   expect(JSON.parse(ran.stdout)).toEqual(keys.map((key) => isSampled(key, 0.3)));
 });
 
-it('carries the license of recalld into its wheel', () => {
+it('the Python client includes the license of recalld', () => {
   expect(read('clients/python/LICENSE')).toBe(read('LICENSE'));
 });
 
-it('is of the version of recalld', () => {
+it('the Python client has the version of recalld', () => {
   const { version } = JSON.parse(read('package.json')) as { version: string };
   expect(read('clients/python/pyproject.toml')).toContain(`\nversion = "${version}"\n`);
   expect(read('clients/python/recalld/__init__.py')).toContain(`\n__version__ = "${version}"\n`);

@@ -1,5 +1,5 @@
 /**
- * The ingest API of a daemon, on loopback: it records requests and responds as the test specifies.
+ * Ingest API of a daemon on loopback, which records requests and responds as the test specifies.
  *
  *     const daemon = await startRecordingDaemon();            // responds with 202 and closes when the test ends
  *     daemon.respondWith(inTurn(status(503), accept()));

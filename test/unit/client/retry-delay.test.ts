@@ -46,6 +46,6 @@ it.each([
   { header: 'Fri, 20 Nov 2026 15:00:00 GMT', ms: 0 },
   { header: 'soon', ms: 0 },
   { header: '', ms: 0 },
-])('reads Retry-After $header as $ms ms', ({ header, ms }) => {
+])('the client reads Retry-After $header as $ms ms', ({ header, ms }) => {
   expect(retryAfterMs(header, now)).toBe(ms);
 });

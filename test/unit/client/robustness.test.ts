@@ -35,8 +35,8 @@ function expectBalance(client: Client): void {
   }
 }
 
-describe('no call of the host throws or waits', () => {
-  it('whatever it tracks', () => {
+describe('the client', () => {
+  it('never throws, whatever the host tracks', () => {
     const client = openClient({ url: nowhere, maxQueue: 50, sampleRate: 0.9 });
     fc.assert(
       fc.property(junk, junk, (makeQuery, makeFeedback) => {
@@ -50,7 +50,7 @@ describe('no call of the host throws or waits', () => {
     expect(client.stats().feedback.dropped.invalid).toBeGreaterThan(50);
   });
 
-  it('whatever options it creates the client with', async () => {
+  it('never throws, whatever its options', async () => {
     await fc.assert(
       fc.asyncProperty(junk, junk, async (makeOptions, makeLimit) => {
         const client = createClient(makeOptions() as ClientOptions);
@@ -66,25 +66,25 @@ describe('no call of the host throws or waits', () => {
     );
   });
 
-  it('when its onDrop callback throws, rejects or tracks again', async () => {
-    let told = 0;
+  it('never throws if the onDrop callback throws, rejects or tracks again', async () => {
+    let calls = 0;
     const client: Client = openClient({
       url: nowhere,
       onDrop: () => {
-        told += 1;
+        calls += 1;
         client.track(null as unknown as TrackedQuery);
-        if (told % 2 === 0) throw new Error('of the host');
+        if (calls % 2 === 0) throw new Error('of the host');
         return Promise.reject(new Error('of the host')) as unknown as void;
       },
     });
     for (let i = 0; i < 10; i++) client.track(null as unknown as TrackedQuery);
-    expect(told).toBe(10);
+    expect(calls).toBe(10);
     expect(client.stats().queries.dropped.invalid).toBe(20);
     // An unhandled rejection would end the host, and this test, within the next turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('and the reason of a drop quotes nothing of what was tracked', () => {
+  it('never quotes tracked data in the reason of a drop', () => {
     const drops: Drop[] = [];
     const client = openClient({ url: nowhere, onDrop: (drop) => drops.push(drop) });
     const secret = 'my account is 4711';
@@ -105,7 +105,7 @@ describe('no call of the host throws or waits', () => {
 });
 
 describe('a client without a valid URL', () => {
-  it('drops everything and says why', async () => {
+  it('drops everything and reports the reason', async () => {
     const client = openClient({ url: '' });
     expect(client.track({ id: 'q-0', results: [] })).toBe('q-0');
     expect(client.stats().queries.dropped.disabled).toBe(1);
@@ -166,7 +166,7 @@ describe('with a daemon that', () => {
     expect(dropped.oversized).toBeGreaterThan(0);
   });
 
-  it('fails in every way in turn, no item is lost or counted twice', async () => {
+  it('fails in one way after another, no item is lost or counted twice', async () => {
     const daemon = await startRecordingDaemon(
       inTurn(
         status(503),

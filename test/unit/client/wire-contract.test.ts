@@ -69,7 +69,7 @@ describe('a tracked query', () => {
     });
   });
 
-  it('derives the id of a document without one from its text, as the daemon does', () => {
+  it('derives the id of a document from the text if the document has no id, as the daemon does', () => {
     const text = 'Open\n the settings.';
     const id = contentId('Open the settings.');
     expect(sent({ results: [{ text }] })).toMatchObject({ results: [{ id, text }] });
@@ -93,16 +93,13 @@ describe('a tracked query', () => {
     });
   });
 
-  it.each([0, 1_763_654_400_000, '2026-11-20T16:45:00+01:00', '2026-11-20'])(
-    'may have happened at %s',
-    (occurredAt) => {
-      expect(liveQuerySchema.parse(sent({ results: [], occurredAt })).occurred_at).toBe(
-        new Date(occurredAt).toISOString(),
-      );
-    },
-  );
+  it.each([0, 1_763_654_400_000, '2026-11-20T16:45:00+01:00', '2026-11-20'])('accepts %s as its time', (occurredAt) => {
+    expect(liveQuerySchema.parse(sent({ results: [], occurredAt })).occurred_at).toBe(
+      new Date(occurredAt).toISOString(),
+    );
+  });
 
-  it('sends the fields of documents as text, and drops a query whose fields the daemon would refuse', () => {
+  it('sends the fields of documents as text, and is rejected if the daemon would refuse the fields', () => {
     const fields = { region: 'eu', level: 3, archived: false, owner: null };
     const item = sent({ results: [{ id: 'a', fields }] });
     expect(toLiveQuery(liveQuerySchema.parse(item)).results).toEqual([
@@ -123,15 +120,15 @@ describe('a tracked query', () => {
   });
 
   it.each([
-    { error: '', told: undefined },
-    { error: new Error('no answer'), told: 'no answer' },
-    { error: new TypeError(), told: 'TypeError' },
-    { error: { message: 'of another realm' } as Error, told: 'of another realm' },
-  ])('reports the error $error as $told', ({ error, told }) => {
-    expect(liveQuerySchema.parse(sent({ results: [], error })).error).toBe(told);
+    { error: '', reported: undefined },
+    { error: new Error('no answer'), reported: 'no answer' },
+    { error: new TypeError(), reported: 'TypeError' },
+    { error: { message: 'of another realm' } as Error, reported: 'of another realm' },
+  ])('reports the error $error as $reported', ({ error, reported }) => {
+    expect(liveQuerySchema.parse(sent({ results: [], error })).error).toBe(reported);
   });
 
-  it('carries at most 1,000 characters of an error', () => {
+  it('contains at most 1,000 characters of an error', () => {
     expect(liveQuerySchema.parse(sent({ error: 'x'.repeat(5000) })).error).toHaveLength(1000);
   });
 
@@ -183,7 +180,7 @@ describe('a tracked query', () => {
     expect(create).toThrow(`${field} `);
   });
 
-  it('is invalid when neither it nor the client names a pipeline', () => {
+  it('is invalid if neither the query nor the client names a pipeline', () => {
     expect(() => createQueryRecord({ results: [] }, { ...context, pipeline: undefined })).toThrow(
       'pipeline is missing',
     );
@@ -230,7 +227,7 @@ const anyFeedback: fc.Arbitrary<TrackedFeedback> = fc.record({
   comment: optional(text),
 });
 
-it('is accepted by the daemon for every valid query and feedback item', () => {
+it('the daemon accepts every valid query and feedback item of the client', () => {
   fc.assert(
     fc.property(anyQuery, anyFeedback, (query, feedback) => {
       expect(liveQuerySchema.safeParse(sent(query)).error).toBeUndefined();
@@ -239,7 +236,7 @@ it('is accepted by the daemon for every valid query and feedback item', () => {
   );
 });
 
-it('sends a vector as its exact float32 values', () => {
+it('the client sends a vector as its exact float32 values', () => {
   fc.assert(
     fc.property(fc.float32Array({ minLength: 1, maxLength: 50, noNaN: true, noDefaultInfinity: true }), (embedding) => {
       expect(liveQuerySchema.parse(sent({ results: [], embedding })).embedding).toEqual(embedding);
@@ -247,7 +244,7 @@ it('sends a vector as its exact float32 values', () => {
   );
 });
 
-it('counts at least the bytes of an item on the wire', () => {
+it('the client never underestimates the length of an item on the wire', () => {
   fc.assert(
     fc.property(anyQuery, (query) => {
       const record = createQueryRecord(query as Readonly<Record<string, unknown>>, context);
@@ -284,7 +281,7 @@ describe('tracked feedback', () => {
     });
   });
 
-  it('accepts every kind of the daemon', () => {
+  it('has the same kinds as the daemon', () => {
     expect([...feedbackKinds]).toEqual([...kindsOfTheDaemon]);
   });
 
@@ -296,7 +293,7 @@ describe('tracked feedback', () => {
     { field: 'value', feedback: { queryId: 'q', kind: 'rating', value: {} } },
     { field: 'rank', feedback: { queryId: 'q', kind: 'click', rank: 0 } },
     { field: 'comment', feedback: { queryId: 'q', kind: 'thumb', comment: 1 } },
-  ])('is invalid by its $field, which the reason names: %#', ({ field, feedback }) => {
+  ])('is rejected for an invalid $field, which the reason names: %#', ({ field, feedback }) => {
     const create = () => createFeedbackRecord(feedback as Readonly<Record<string, unknown>>, context);
     expect(create).toThrow(InvalidField);
     expect(create).toThrow(`${field} `);
@@ -306,7 +303,7 @@ describe('tracked feedback', () => {
 /** Fields of a contract, in alphabetical order. */
 const known = (schema: { readonly shape: object }) => Object.keys(schema.shape).toSorted();
 
-it('is the contract that the daemon publishes, field by field', () => {
+it('the client sends exactly the fields that the daemon accepts', () => {
   const query = sent({
     traceId: 't',
     episode: { id: 'e', step: 1, originalText: 't' },

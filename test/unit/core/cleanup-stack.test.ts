@@ -24,7 +24,7 @@ describe('the cleanup stack', () => {
     expect(closed).toEqual(['server', 'queue', 'database']);
   });
 
-  it('closes once, also if two callers run it at the same time', async () => {
+  it('closes each resource once, even if two callers run the cleanup at the same time', async () => {
     const { stack, closed } = aStack('database', 'queue');
     await Promise.all([stack.run(), stack.run()]);
     await stack.run();

@@ -72,15 +72,15 @@ const examples: Readonly<Record<Unit, readonly (readonly [value: number, text: s
   ],
 };
 
-describe('numbers for people', () => {
+describe('formatted numbers', () => {
   it.each(Object.entries(examples))(
-    'a value of the unit "%s" has at most three significant digits and no trailing zeros',
+    'of the unit "%s" are rounded for readers and have no trailing zeros',
     (unit, cases) => {
       expect(cases.map(([value]) => formatValue(value, unit as Unit))).toEqual(cases.map(([, text]) => text));
     },
   );
 
-  it('a duration is written in the largest unit that keeps it readable', () => {
+  it('use the largest readable unit for a duration', () => {
     expect([0, 0.35, 2.5, 5, 99, 119, 3600, 5400, 7200, 7500, 36_100, 200_000].map(duration)).toEqual([
       '0 s',
       '350 ms',
@@ -97,7 +97,7 @@ describe('numbers for people', () => {
     ]);
   });
 
-  it('a value never reads the same as a threshold that it is beyond', () => {
+  it('never look equal to a threshold that they are beyond', () => {
     expect(formatBeside(0.69996, 0.7, 'score')).toBe('0.69996');
     expect(formatBeside(0.55, 0.7, 'score')).toBe('0.55');
     expect(formatBeside(0.7, 0.7, 'score')).toBe('0.7');
@@ -105,7 +105,7 @@ describe('numbers for people', () => {
     expect(formatBeside(2.51, 2.5, 'seconds')).toBe('2.51 s');
   });
 
-  it('an interval repeats no unit and leaves no doubt about a sign', () => {
+  it('repeat no unit and leave no sign ambiguous in an interval', () => {
     expect(interval(0.4612, 0.64, 'score')).toBe('95 % CI 0.461-0.64');
     expect(interval(0.24, 0.3, 'share')).toBe('95 % CI 24-30 %');
     expect(interval(-0.05, 0.01, 'difference')).toBe('95 % CI \u22120.05 to +0.01');
@@ -113,7 +113,7 @@ describe('numbers for people', () => {
     expect(range(0.9, 1.2, 'seconds')).toBe('900 ms to 1.2 s');
   });
 
-  it('sizes, costs, probabilities and times of day carry their unit', () => {
+  it('show the unit of sizes, costs, probabilities and times of day', () => {
     expect([bytes(512), bytes(47_500_000)]).toEqual(['512 bytes', '45.3 MB']);
     expect([dollars(12.3), dollars(0.0421)]).toEqual(['$12.30', '$0.0421']);
     expect([probability(0.031), probability(0.00001)]).toEqual(['p = 0.031', 'p < 0.001']);

@@ -45,7 +45,7 @@ function comparable(spans: readonly OtlpSpan[]) {
 }
 
 describe('the spans of the demo agent', () => {
-  it('are those of a real agent on LangGraph, if it asks the same', () => {
+  it('equal those of a real LangGraph agent that asks the same queries', () => {
     const recording = readRecordings().find(({ name }) => name === 'langgraph-openinference');
     const recorded = (recording?.requests ?? []).flatMap(({ body, contentType }) => {
       const content = contentOf(gunzipSync(Buffer.from(body, 'base64')), contentType);

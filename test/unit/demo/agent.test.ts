@@ -28,8 +28,8 @@ async function hoursOf(isBroken: boolean) {
   );
 }
 
-describe('the agent of the demo', () => {
-  it('asks keywords first and the original text next', async () => {
+describe('the demo agent', () => {
+  it('queries with keywords first, and then with the original text if needed', async () => {
     const steps = await hoursOf(false);
     for (const { text, step, originalText } of steps) {
       if (step === 1) expect(text).toBe(originalText);

@@ -5,7 +5,7 @@ const elapsed = { goldenRuns: 2, liveQueries: 30 };
 const page = (name: string): FiringAlert => ({ name, severity: 'critical', text: '' });
 const ticket = (name: string): FiringAlert => ({ name, severity: 'warning', text: '' });
 
-it('records an alert once while it fires, and again when it fires after being resolved', () => {
+it('the alert log records an alert once while the alert fires, and again if the alert fires after it was resolved', () => {
   const log = createAlertLog();
   expect(log.record([page('scores')], elapsed, false)).toMatchObject([{ name: 'scores', elapsed }]);
   expect(log.record([page('scores')], elapsed, false)).toEqual([]);
@@ -14,14 +14,14 @@ it('records an alert once while it fires, and again when it fires after being re
   expect(log.raised).toHaveLength(2);
 });
 
-it('counts a ticket that becomes a page as a new alert, but not a page that becomes a ticket', () => {
+it('the alert log counts a ticket that becomes a page as a new alert, but not a page that becomes a ticket', () => {
   const log = createAlertLog();
   log.record([ticket('scores')], elapsed, false);
   expect(log.record([page('scores')], elapsed, false)).toMatchObject([{ severity: 'critical' }]);
   expect(log.record([ticket('scores')], elapsed, false)).toEqual([]);
 });
 
-it('marks alerts as false that fire while nothing is wrong', () => {
+it('the alert log marks alerts as false that fire while nothing is wrong', () => {
   const log = createAlertLog();
   log.record([page('scores')], elapsed, true);
   log.record([page('scores'), page('latency')], elapsed, false);
@@ -31,6 +31,6 @@ it('marks alerts as false that fire while nothing is wrong', () => {
   ]);
 });
 
-it('computes the data between two moments', () => {
+it('elapsedBetween counts the golden runs and live queries between two moments', () => {
   expect(elapsedBetween(elapsed, { goldenRuns: 3, liveQueries: 100 })).toEqual({ goldenRuns: 1, liveQueries: 70 });
 });

@@ -27,7 +27,7 @@ const shareOf = (grade: number, documentFor: (answer: string) => string): number
 
 const aNeighbour = (answer: string): string => answer.replace(/\d$/, (number) => (number === '1' ? '2' : '1'));
 
-it('grades by known judgments, with a tenth of the grades too high and a twentieth too low, the same in every run', () => {
+it('the stand-in judge follows known judgments, with a tenth of the grades too high and a twentieth too low, in every run', () => {
   const raised = shareOf(2, aNeighbour);
   expect(raised).toBeGreaterThan(0.06);
   expect(raised).toBeLessThan(0.14);
@@ -38,7 +38,7 @@ it('grades by known judgments, with a tenth of the grades too high and a twentie
   expect(shareOf(1, aNeighbour)).toBeCloseTo(1 - raised - lowered, 10);
 });
 
-it('keeps grades between 0 and 3', () => {
+it('the stand-in judge keeps grades between 0 and 3', () => {
   const correct = shareOf(3, (answer) => answer);
   expect(correct).toBeGreaterThan(0.9);
   expect(shareOf(2, (answer) => answer)).toBeCloseTo(1 - correct, 10);
@@ -47,6 +47,6 @@ it('keeps grades between 0 and 3', () => {
   expect(shareOf(1, () => 'nowhere')).toBeCloseTo(1 - unknown, 10);
 });
 
-it('grades half of an answering passage as a partial answer', () => {
+it('the stand-in judge grades half of an answering passage as a partial answer', () => {
   expect(shareOf(2, (answer) => `${answer}-1`)).toBeGreaterThan(0.8);
 });

@@ -8,7 +8,7 @@ const row: SummaryRow = {
   falseAlerts: 0,
 };
 
-it('has one aligned line for each incident', () => {
+it('the summary table has one aligned line for each incident', () => {
   const other: SummaryRow = {
     ...row,
     incident: 'x',
@@ -22,7 +22,7 @@ it('has one aligned line for each incident', () => {
   ]);
 });
 
-it('shows incidents that were not detected or not diagnosed', () => {
+it('the summary table shows incidents that were not detected or not diagnosed', () => {
   const [, line] = summaryTable([{ ...row, alert: null, cause: null }]);
   expect(line?.split(/ {2,}/)).toEqual(['index loses documents', 'none', 'never', 'none', '0']);
 });

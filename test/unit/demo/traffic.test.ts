@@ -21,7 +21,7 @@ async function aDay(shares = NOTHING_MISSING) {
   return hours;
 }
 
-it('asks about stored documents in sessions of one article, more by day, and the same in every run', async () => {
+it('the demo traffic asks about stored documents in sessions about one article, more often by day, and the same in every run', async () => {
   const hours = await aDay();
   const queries = hours.flat();
   expect(await aDay()).toEqual(hours);
@@ -41,7 +41,7 @@ it('asks about stored documents in sessions of one article, more by day, and the
   });
 });
 
-it('leaks one document of another tenant to one user of an hour, if it should', async () => {
+it('the demo traffic can leak one document of another tenant to one user of an hour', async () => {
   const traffic = createDemoTraffic(questions, search, 0);
   const hour = await traffic.nextHour(FROM, NOTHING_MISSING, true);
   const foreign = hour.filter(({ results }) => results.some(({ fields }) => fields?.['tenant'] === 'globex'));
@@ -49,7 +49,7 @@ it('leaks one document of another tenant to one user of an hour, if it should', 
   expect(new Set(hour.map(({ segments }) => segments['tenant']))).toEqual(new Set(['acme']));
 });
 
-it('contains no golden query', async () => {
+it('the demo traffic contains no golden query', async () => {
   const golden = new Set(questions.golden.map(({ id }) => id));
   expect(golden.size).toBe(100);
   const asked = (await aDay({ article: 0.1, answers: 0.1 })).flat().map(({ id }) => questionOf(id));
@@ -57,10 +57,13 @@ it('contains no golden query', async () => {
   expect(questions.golden.filter(({ document }) => missingPassages.includes(document))).toEqual([]);
 });
 
-it.each<Gap>(['article', 'answers'])('asks about missing %s in the given share of sessions', async (gap) => {
-  const hours = await aDay({ ...NOTHING_MISSING, [gap]: 0.1 });
-  const sessions = new Map(hours.flat().map(({ id, sessionId }) => [sessionId, gapOf(answerOf(id))]));
-  const about = [...sessions.values()].filter((one) => one === gap).length;
-  expect(about / sessions.size).toBeGreaterThan(0.07);
-  expect(about / sessions.size).toBeLessThan(0.13);
-});
+it.each<Gap>(['article', 'answers'])(
+  'the demo traffic asks about missing %s in the configured share of sessions',
+  async (gap) => {
+    const hours = await aDay({ ...NOTHING_MISSING, [gap]: 0.1 });
+    const sessions = new Map(hours.flat().map(({ id, sessionId }) => [sessionId, gapOf(answerOf(id))]));
+    const about = [...sessions.values()].filter((one) => one === gap).length;
+    expect(about / sessions.size).toBeGreaterThan(0.07);
+    expect(about / sessions.size).toBeLessThan(0.13);
+  },
+);

@@ -60,7 +60,7 @@ describe('a computation in a thread', () => {
     expect(await open.run('buildBaseline', { traffic: asked, settings }, never)).toEqual(first);
   });
 
-  it('shares vectors in shared memory', async () => {
+  it('reads vectors from shared memory', async () => {
     const data = new Float32Array(new SharedArrayBuffer(asked.vectors.data.byteLength));
     data.set(asked.vectors.data);
     const traffic = { queries: asked.queries, vectors: { ...asked.vectors, data } };
@@ -77,7 +77,7 @@ describe('a computation in a thread', () => {
     await expect(openPool(1, 1).run('measureWindow', { traffic, baseline }, never)).rejects.toThrow(RangeError);
   });
 
-  it('reports how long it took', async () => {
+  it('reports its duration and the memory of the process', async () => {
     const reports: string[] = [];
     pool = createComputePool({
       threads: 1,
@@ -127,7 +127,7 @@ describe('a busy pool', () => {
     await expect(running).rejects.toThrow('stopped');
   });
 
-  it('keeps the main thread free', async () => {
+  it('does not block the main thread', async () => {
     const stop = new AbortController();
     const running = openPool(1, 0).run('buildBaseline', { traffic: endless, settings }, stop.signal);
     let turns = 0;

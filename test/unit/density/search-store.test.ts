@@ -40,7 +40,7 @@ describe('searches of live queries', () => {
     expect(requests).toEqual([3]);
   });
 
-  it('share the next request if they start during a request', async () => {
+  it('share the next request if they start when a request completes', async () => {
     const { store, requests } = countingStore();
     const search = openSearch(store, never);
     const later: Promise<unknown>[] = [];

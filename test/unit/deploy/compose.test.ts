@@ -46,7 +46,7 @@ const configOf = ({ environment = {} }: ComposeService) =>
   );
 
 describe('docker-compose.yml', () => {
-  it('mounts files and folders that exist, and volumes that it names', () => {
+  it('mounts only files and folders that exist, and volumes that the file declares', () => {
     expect(mounts.length).toBeGreaterThan(10);
     const lost = mounts.filter(({ from }) =>
       from.startsWith('./') ? !existsSync(path.join(root, from)) : !Object.hasOwn(compose.volumes, from),
@@ -54,11 +54,11 @@ describe('docker-compose.yml', () => {
     expect(lost).toEqual([]);
   });
 
-  it('mounts what is of the repository for reading only', () => {
+  it('mounts files of the repository read-only', () => {
     expect(mounts.filter(({ from, mode }) => from.startsWith('./') && mode !== 'ro')).toEqual([]);
   });
 
-  it('is what the Compose Specification takes, by its schema', () => {
+  it('is valid by the schema of the Compose Specification', () => {
     // The schema's definitions are named as in JSON Schema draft 7, so zod must apply the rules of that draft.
     const specification = { ...(JSON.parse(read('test/fixtures/compose-spec/compose-spec.json')) as object) };
     const schema = z.fromJSONSchema({ ...specification, $schema: 'http://json-schema.org/draft-07/schema#' } as never);
@@ -78,12 +78,12 @@ describe('docker-compose.yml', () => {
     expect(new Set(ours.map(({ image }) => image))).toEqual(new Set([`recalld:${packageJson.version}`]));
   });
 
-  it('takes from the environment what .env.example explains, and all of it', () => {
+  it('uses exactly the variables that .env.example documents', () => {
     const used = new Set([...read('docker-compose.yml').matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name));
     expect(used).toEqual(new Set(Object.keys(env)));
   });
 
-  it('has no default for a password and none in the file', () => {
+  it('contains no password, and no default for one', () => {
     const secret = /PASSWORD|SECRET|TOKEN|KEY|AUTH$/;
     const text = read('docker-compose.yml');
     for (const name of Object.keys(env).filter((each) => secret.test(each) && !each.endsWith('_SECRETS'))) {
@@ -101,14 +101,14 @@ describe('docker-compose.yml', () => {
     for (const password of inAddresses) expect(password).toMatch(/^\$\{\w+:\?[^}]+\}$/);
   });
 
-  it('publishes ports on loopback unless somebody says otherwise', () => {
+  it('publishes ports on loopback unless LISTEN_ADDRESS is changed', () => {
     const published = services.flatMap(({ ports = [] }) => ports);
     expect(published.length).toBeGreaterThan(3);
     for (const port of published) expect(port).toMatch(/^\$\{LISTEN_ADDRESS:-127\.0\.0\.1\}:\$\{\w+:-\d+\}:\d+$/);
     expect(env['LISTEN_ADDRESS']).toBe('127.0.0.1');
   });
 
-  it('waits for services that exist, in a way that they can satisfy', () => {
+  it('waits only for existing services, and only on conditions that these services can meet', () => {
     for (const { name, depends_on: needed = {} } of services) {
       for (const [other, { condition }] of Object.entries(needed)) {
         const service = compose.services[other];
@@ -120,7 +120,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('knows of each service that stays up whether it is well', () => {
+  it('has a health check for each long-running service', () => {
     const unwatched = services.filter(
       ({ restart, healthcheck, build }) =>
         restart === 'unless-stopped' && build === undefined && healthcheck?.test === undefined,
@@ -129,7 +129,7 @@ describe('docker-compose.yml', () => {
     expect(dockerfile).toContain('HEALTHCHECK');
   });
 
-  it('keeps the demo out unless its profile is asked for', () => {
+  it('starts the demo only if its profile is selected', () => {
     const demo = services.filter(({ name }) => name.startsWith('demo'));
     expect(demo.length).toBeGreaterThan(0);
     for (const { name, profiles } of services)
@@ -138,19 +138,19 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the services of recalld', () => {
-  it('have each role once', () => {
+  it('run each role once', () => {
     const taken = daemons.map(({ command = [] }) => command[command.indexOf('--roles') + 1]);
     expect(taken).toHaveLength(roles.length);
     expect(new Set(taken)).toEqual(new Set(roles));
   });
 
-  it('are told by the environment only what the config knows', () => {
+  it('set only environment variables that the config has', () => {
     const known = new Set(environmentVariables(configJsonSchema()).map(({ name }) => name));
-    const told = ours.flatMap(({ environment = {} }) => Object.keys(environment));
-    expect(told.filter((name) => !known.has(name))).toEqual([]);
+    const variables = ours.flatMap(({ environment = {} }) => Object.keys(environment));
+    expect(variables.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it('reach the database and the queue of the file', () => {
+  it('connect to the database and the queue of the Compose file', () => {
     for (const daemon of daemons) {
       const { storage, queue, server } = configOf(daemon);
       expect(server.host).toBe('0.0.0.0');
@@ -166,17 +166,17 @@ describe('the services of recalld', () => {
     }
   });
 
-  it('are told no password of the superuser, and none but the migration that of the owner', () => {
-    const knowing = (variable: string): string[] =>
+  it('never get the password of the superuser, and only the migration gets the password of the owner', () => {
+    const servicesWith = (variable: string): string[] =>
       services
         .filter(({ environment = {} }) => Object.values(environment).some((value) => value.includes(`{${variable}:`)))
         .map(({ name }) => name)
         .toSorted();
-    expect(knowing('POSTGRES_PASSWORD')).toEqual(['grafana-reader', 'postgres', 'roles']);
-    expect(knowing('POSTGRES_OWNER_PASSWORD')).toEqual(['migrate', 'roles']);
+    expect(servicesWith('POSTGRES_PASSWORD')).toEqual(['grafana-reader', 'postgres', 'roles']);
+    expect(servicesWith('POSTGRES_OWNER_PASSWORD')).toEqual(['migrate', 'roles']);
   });
 
-  it('start when the schema is there, and the roles before it', () => {
+  it('start after the migration, which starts after the creation of the roles', () => {
     for (const { depends_on: needed } of [...daemons, compose.services['demo-golden-set']] as ComposeService[])
       expect(needed).toMatchObject({ migrate: { condition: 'service_completed_successfully' } });
     expect(compose.services['migrate']?.depends_on).toEqual({
@@ -184,7 +184,7 @@ describe('the services of recalld', () => {
     });
   });
 
-  it('listen where the image, its health check and the published port say', () => {
+  it('listen on the port of the image, the health check and the Compose file', () => {
     const { port } = configOf(daemons[0] as ComposeService).server;
     expect(dockerfile).toContain(`EXPOSE ${port}`);
     expect(dockerfile).toContain(`http://127.0.0.1:${port}/readyz`);
@@ -193,7 +193,7 @@ describe('the services of recalld', () => {
     expect(env['RECALLD_PORT']).toBe(String(port));
   });
 
-  it('read the config that is mounted', () => {
+  it('read the mounted config', () => {
     for (const { name, command = [] } of ours.filter(({ command: args = [] }) => args.length > 0)) {
       const file = command[command.indexOf('--config') + 1];
       expect({ name, mounted: mounts.some(({ service, to }) => service === name && to === file) }).toEqual({
@@ -204,7 +204,7 @@ describe('the services of recalld', () => {
     expect(env['RECALLD_CONFIG']).toBe('./deploy/compose/demo.yaml');
   });
 
-  it('watch the demo service where it is', () => {
+  it('monitor the demo service at its address', () => {
     const [pipeline] = configOf(daemons[0] as ComposeService).pipelines;
     const standalone = read('src/demo/rag/standalone.ts');
     const port = /PORT = (\d+)/.exec(standalone)?.[1];
@@ -224,7 +224,7 @@ describe('the Dockerfile', () => {
     expect(dockerfile).toContain(`ARG VERSION=${packageJson.version}`);
   });
 
-  it('copies what is there and what .dockerignore lets through', () => {
+  it('copies only files that exist and that .dockerignore includes', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) => from.split(' '));
     expect(copied.length).toBeGreaterThan(5);
     const ignored = read('.dockerignore').split('\n');
@@ -234,7 +234,7 @@ describe('the Dockerfile', () => {
     }
   });
 
-  it('runs the program of package.json, not as root, on a Node.js that it supports', () => {
+  it('runs the program of package.json on a supported Node.js, and not as root', () => {
     expect(dockerfile).toContain(`"node", "${packageJson.bin.recalld}"]`);
     expect(dockerfile.match(/^USER (.+)$/m)?.[1]).toBe('1000:1000');
     const versions = [...dockerfile.matchAll(/^ARG BASE=node:(\d+)\.(\d+)\.\d+-bookworm-slim$/gm)];
@@ -260,11 +260,11 @@ describe('Grafana', () => {
     }[];
   };
 
-  it('has a data source for each kind that the dashboards ask', () => {
+  it('has a data source for each type that the dashboards query', () => {
     expect(datasources.map(({ type }) => type)).toEqual([prometheusSource.type, postgresSource.type]);
   });
 
-  it('reaches them where the file has them', () => {
+  it('reaches its data sources at the addresses of the Compose file', () => {
     for (const { url } of datasources) {
       const { hostname, port } = new URL(url.includes('://') ? url : `tcp://${url}`);
       const service = compose.services[hostname];
@@ -274,7 +274,7 @@ describe('Grafana', () => {
     }
   });
 
-  it('reads the database as the role that may read its panels, with a password of the environment', () => {
+  it('queries PostgreSQL as the reader role, with a password from the environment', () => {
     const postgres = datasources.find(({ type }) => type === postgresSource.type);
     expect(read('deploy/postgres/grafana-reader.sql')).toContain(`create role ${postgres?.user}`);
     expect(read('deploy/postgres/grafana-password.sql')).toContain(`alter role ${postgres?.user}`);
@@ -286,7 +286,7 @@ describe('Grafana', () => {
       expect(existsSync(path.join(root, 'deploy/postgres', file))).toBe(true);
   });
 
-  it('finds the dashboards where they are mounted', () => {
+  it('reads the dashboards from the folder where they are mounted', () => {
     const { providers } = parse(read('grafana/provisioning/dashboards/recalld.yaml')) as {
       providers: readonly { options: { path: string } }[];
     };
@@ -312,7 +312,7 @@ describe('Prometheus and Alertmanager', () => {
     alerting: { alertmanagers: readonly { static_configs: readonly { targets: string[] }[] }[] };
   };
 
-  it('scrapes every daemon at its port, under the name that the rules know', () => {
+  it('scrape every daemon at its port, under the job name of the alert rules', () => {
     const [scrape] = prometheus.scrape_configs;
     const config = configOf(daemons[0] as ComposeService);
     expect(scrape).toMatchObject({ job_name: config.alerts.scrape_job });
@@ -320,13 +320,13 @@ describe('Prometheus and Alertmanager', () => {
     expect(scrape?.dns_sd_configs[0]?.names.toSorted()).toEqual(daemons.map(({ name }) => name).toSorted());
   });
 
-  it('sends alerts to the Alertmanager of the file', () => {
+  it('send alerts to the Alertmanager of the Compose file', () => {
     const [target = ''] = prometheus.alerting.alertmanagers[0]?.static_configs[0]?.targets ?? [];
     const [host = '', port] = target.split(':');
     expect(compose.services[host]?.ports?.map((each) => filled(each).split(':').at(-1))).toEqual([port]);
   });
 
-  it.skipIf(missing('promtool'))('gives promtool nothing to complain of', () => {
+  it.skipIf(missing('promtool'))('pass the checks of promtool', () => {
     // Copies the files that Prometheus reads in its container.
     for (const { from, to } of mounts.filter(
       ({ service, to: place }) => service === 'prometheus' && place.startsWith('/etc/'),
@@ -339,7 +339,7 @@ describe('Prometheus and Alertmanager', () => {
     expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
   });
 
-  it.skipIf(missing('amtool'))('gives amtool nothing to complain of', () => {
+  it.skipIf(missing('amtool'))('pass the checks of amtool', () => {
     const mounted = mounts.find(({ to }) => to === '/etc/alertmanager/alertmanager.yml');
     const { status, stderr } = spawnSync('amtool', ['check-config', path.join(root, mounted?.from ?? '')], {
       encoding: 'utf8',
@@ -347,7 +347,7 @@ describe('Prometheus and Alertmanager', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('names secrets where the folder of secrets is mounted', () => {
+  it('read secrets from the folder where they are mounted', () => {
     const place = mounts.find(
       ({ service, from }) => service === 'alertmanager' && from === env['ALERTMANAGER_SECRETS'],
     )?.to;

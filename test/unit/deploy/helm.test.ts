@@ -1,6 +1,6 @@
 /**
- * The Helm chart: the objects that Helm rendered from the chart match the program, and the chart's values are
- * validated.
+ * Tests that the objects that Helm rendered from the chart match the program, and that the schema validates the
+ * values of the chart.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,11 +18,11 @@ const recordAgain =
   'RECALLD_TEST_RECORD=1 npx vitest run --project interop test/interop/tools/chart renders the chart again';
 const recording = readChartRecording();
 
-it('was rendered by Helm as it is now', () => {
+it('the recorded objects were rendered from the current chart', () => {
   expect(recording.chart, recordAgain).toBe(chartDigest());
 });
 
-describe(`recorded on ${recording.date} from Helm ${recording.version}`, () => {
+describe(`rendered on ${recording.date} by Helm ${recording.version},`, () => {
   describeChart((values) => {
     const objects = recording.objects[keyOf(values)];
     if (objects === undefined) throw new Error(recordAgain);
@@ -30,42 +30,42 @@ describe(`recorded on ${recording.date} from Helm ${recording.version}`, () => {
   }, recording.chartVersion);
 });
 
-it('has the version of the package', () => {
+it('the chart has the version of the package', () => {
   const packageJson = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { readonly version: string };
   const { version, appVersion } = parse(readChart('Chart.yaml')) as Record<string, string>;
   expect([version, appVersion]).toEqual([packageJson.version, packageJson.version]);
 });
 
-describe('the values', () => {
+describe('the chart values', () => {
   const schema = z.fromJSONSchema(JSON.parse(readChart('values.schema.json')) as never);
 
   it.each(cases)('are accepted %s', (_, values) => {
     expect(schema.safeParse(values).error).toBeUndefined();
   });
 
-  it.each(refused)('are refused with %s', (_, values) => {
+  it.each(refused)('are rejected with %s', (_, values) => {
     expect(schema.safeParse(values).success).toBe(false);
   });
 
-  it('have nothing that no template uses, and no template uses what they do not have', () => {
+  it('are exactly those that the templates use', () => {
     const templates = readdirSync(path.join(chartFolder, 'templates'));
     const text = templates.map((name) => readChart(`templates/${name}`)).join('\n');
     const used = new Set([...text.matchAll(/\.Values\.(\w+)/g)].map(([, key]) => key));
     expect(used).toEqual(new Set(Object.keys(defaults)));
   });
 
-  it('scale workers by a metric that deploy/README.md makes of one that recalld exports', () => {
+  it('scale workers by a metric that deploy/README.md derives from a metric of recalld', () => {
     const readme = readFileSync(path.join(root, 'deploy/README.md'), 'utf8');
     expect(readme).toContain(`as: ${defaults['roles'].worker.autoscaling.metric}`);
     expect(Object.keys(metricCatalogue)).toContain('recalld_queue_jobs');
   });
 });
 
-describe('the systemd units', () => {
+describe('the systemd unit', () => {
   const unit = (name: string): string => readFileSync(path.join(root, 'deploy/systemd', name), 'utf8');
 
   it.each(['recalld.service', 'recalld@.service'])(
-    '%s waits longer than a stop takes, and does not retry a wrong config',
+    '%s waits longer than a shutdown takes, and does not restart after an invalid config',
     (name) => {
       const { server } = parseConfig('{}', 'recalld.yaml', {}, () => '');
       const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit(name))?.[1]);

@@ -20,7 +20,7 @@ const shown = `local mixin = import 'deploy/mixin/mixin.libsonnet'; { [name]: mi
 
 const rulesOf = ({ groups }: Groups): object[] => groups.flatMap(({ rules }) => [...rules]);
 
-it.skipIf(missing('jsonnet'))('holds every dashboard, every alert and every recorded series', () => {
+it.skipIf(missing('jsonnet'))('the mixin contains every dashboard, every alert and every recorded series', () => {
   const { stdout, stderr } = spawnSync('jsonnet', ['-e', shown], {
     cwd: root,
     encoding: 'utf8',

@@ -37,7 +37,7 @@ function gauges(measurements: ReturnType<typeof latestAt>, hours: number): strin
   );
 }
 
-it('the representativeness of a golden set for live traffic is exported, with bounds and effective size', () => {
+it('the representativeness of a golden set is exported with confidence bounds and the effective sample size', () => {
   expect(gauges(measured, 6)).toEqual([
     'recalld_golden_live_covered_ratio{pipeline=docs,golden_set=faq} 0.4',
     'recalld_golden_live_covered_ratio_ci_low{pipeline=docs,golden_set=faq} 0.3',
@@ -50,7 +50,7 @@ it('the representativeness of a golden set for live traffic is exported, with bo
   ]);
 });
 
-it('values older than three measurements are not exported', () => {
+it('values older than three measurement intervals are not exported', () => {
   expect(gauges(measured, 19)).toEqual([]);
 });
 

@@ -38,7 +38,7 @@ describe('golden statistics computed in threads', () => {
     expect(scored.segmentsOverflow).toBe(2);
   });
 
-  it('equal its comparisons digit for digit, with the noise of the retriever and without stale labels', async () => {
+  it('equal the comparisons made on the main thread, digit for digit, with retriever noise and stale labels', async () => {
     const means = { 'ndcg@10': queries.map(() => 0.5) };
     const known = { ...noStatistics, noise: { all: { 'ndcg@10': aRerunNoise() } }, means };
     const stale = new Set(['q7']);
@@ -67,8 +67,8 @@ describe('golden statistics computed in threads', () => {
   });
 });
 
-describe('golden runs that end while threads are busy', () => {
-  it('take turns with other work', async () => {
+describe('the comparison of golden runs in threads', () => {
+  it('leaves the event loop free for other work', async () => {
     let turns = 0;
     let isDone = false;
     const turn = (): void => {
@@ -81,7 +81,7 @@ describe('golden runs that end while threads are busy', () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it('are refused when too many wait, and can be retried', async () => {
+  it('is refused when too many comparisons wait, and can be retried', async () => {
     const waiting = Array.from({ length: 4 }, () =>
       statistics.compareRuns(side(3), side(5), new Set(), noStatistics, never),
     );
@@ -92,7 +92,7 @@ describe('golden runs that end while threads are busy', () => {
     ]);
   });
 
-  it('end with the reason when they are cancelled', async () => {
+  it('rejects with the reason when it is cancelled', async () => {
     const stop = new AbortController();
     const running = statistics.compareRuns(side(3), side(5), new Set(), noStatistics, stop.signal);
     stop.abort(new Error('the daemon stops'));

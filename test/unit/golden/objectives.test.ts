@@ -7,7 +7,7 @@ const problemsOf = (...objectives: readonly Objective[]) =>
   objectiveProblems({ pipelines: [{ name: 'docs', goldenSets: [], objectives }], latencyBuckets: [0.5, 1, 2.5] });
 
 describe('an objective', () => {
-  it('has no problem if its pages can fire', () => {
+  it('has no problem if its alerts can fire', () => {
     expect(
       problemsOf(
         { slo: 'success', target: 0.99, windowDays: 30 },
@@ -16,13 +16,13 @@ describe('an objective', () => {
     ).toEqual({ impossible: [], omitted: [] });
   });
 
-  it('of 90 % loses its fastest page, with a warning', () => {
+  it('of 90 % loses its fastest burn rate alert, with a warning', () => {
     const { impossible, omitted } = problemsOf({ slo: 'success', target: 0.9, windowDays: 30 });
     expect(impossible).toEqual([]);
     expect(omitted).toEqual([expect.stringMatching(/^The objective success of docs: .*14\.4 over 1h/)]);
   });
 
-  it('of 80 % is refused, since none of its pages could fire', () => {
+  it('of 80 % is refused, since none of its critical alerts could fire', () => {
     const { impossible } = problemsOf({ slo: 'results', target: 0.8, windowDays: 30 });
     expect(impossible).toHaveLength(2);
     expect(impossible[1]).toContain(
@@ -30,7 +30,7 @@ describe('an objective', () => {
     );
   });
 
-  it('on a latency between two buckets is refused, with the buckets', () => {
+  it('for a latency between two buckets is refused, and the error lists the buckets', () => {
     const { impossible } = problemsOf({ slo: 'latency', target: 0.99, withinSeconds: 0.7, windowDays: 30 });
     expect(impossible).toEqual([
       expect.stringMatching(
@@ -41,7 +41,7 @@ describe('an objective', () => {
 });
 
 describe('the burn rates of an objective', () => {
-  it('are those of the SRE Workbook for 30 days', () => {
+  it('are those of the SRE Workbook for a window of 30 days', () => {
     expect(burnRates(0.99, 30)).toEqual({
       possible: [
         { factor: 14.4, short: '5m', long: '1h', severity: 'critical' },
@@ -61,7 +61,7 @@ describe('the burn rates of an objective', () => {
     ]);
   });
 
-  it('can all fire, and the refused ones cannot', () => {
+  it('can all fire unless they are refused', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.01, max: 0.9999, noNaN: true }),

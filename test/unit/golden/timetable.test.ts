@@ -19,7 +19,7 @@ describe('the next run of a set', () => {
     expect(timetable.intervalSeconds(golden)).toBe(4 * 365 * DAY + DAY);
   });
 
-  it('does not exist if every tick is in quiet hours, which is found quickly for rare ticks too', () => {
+  it('does not exist if every tick is in quiet hours, even if ticks are rare', () => {
     const golden = aSchedule({
       cron: inBerlin('0 0 29 2 *'),
       quietHours: atNight,
@@ -28,7 +28,7 @@ describe('the next run of a set', () => {
     expect(timetable.nextRun(golden, NOON)).toBeNull();
   });
 
-  it('that the clock skips in spring is 24 hours after the run of the day before', () => {
+  it('is 24 hours after the run of the day before if clocks skip the scheduled time', () => {
     const golden = aSchedule({ cron: inBerlin('30 2 * * *') });
     expect(timetable.nextRun(golden, new Date('2026-03-28T12:00:00Z'))).toEqual(new Date('2026-03-29T01:30:00Z'));
   });

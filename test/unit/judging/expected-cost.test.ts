@@ -17,7 +17,7 @@ const plan = (judge: Judge | null, maxCostPerDay: number): JudgingPlan =>
     maxCostPerDay,
   }) as JudgingPlan;
 
-it('estimates the daily cost of queries and drift panel, well below the upper bound of a call', () => {
+it('estimates the daily cost of queries and drift panel from typical calls, which cost far less than the maximum', () => {
   const cost = expectedCost(plan(judge, 2));
   expect(cost).toMatchObject({ pipeline: 'docs', gradesPerDay: 1000, panelPairsPerDay: 150, maxCostPerDay: 2 });
   // A grade costs about 900 tokens (rubric, query and document), at 0.4 dollars per million.

@@ -32,7 +32,7 @@ describe('a reranker as a judge', () => {
     expect(await judge().grade({ query: 'q', document: 'd' }, never)).toMatchObject({ kind: 'unreachable' });
   });
 
-  it('has another fingerprint with other limits', () => {
+  it('has a different fingerprint for different score limits', () => {
     const other = createRerankerJudge(
       openReranker({ kind: 'tei', ...httpService({ url: server.url }) }),
       'tei',

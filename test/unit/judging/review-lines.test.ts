@@ -13,13 +13,13 @@ const query = {
 };
 
 describe('a review file', () => {
-  it('reads back what was written, and skips documents without a grade', () => {
+  it('is read back as it was written, without ungraded documents', () => {
     expect(readGrades(`${reviewLine(query)}\n\n`, 'review.jsonl')).toEqual([
       { queryId: 'q1', documentId: 'd2', grade: 2 },
     ]);
   });
 
-  it('accepts one line per grade', () => {
+  it('may contain one line per grade', () => {
     expect(readGrades('{"query_id": "q1", "document_id": "d1", "grade": 0}', 'f')).toEqual([
       { queryId: 'q1', documentId: 'd1', grade: 0 },
     ]);
@@ -33,7 +33,7 @@ describe('a review file', () => {
       'review.jsonl, line 2: documents.0.grade is missing or invalid.',
     ],
     ['7', 'review.jsonl, line 2: not a judgment.'],
-  ])('%s is refused with its line', (line, message) => {
+  ])('is rejected for %s, with the line number', (line, message) => {
     expect(() => readGrades(`\n${line}`, 'review.jsonl')).toThrow(message);
   });
 });

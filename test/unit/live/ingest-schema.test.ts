@@ -42,7 +42,7 @@ const anyResult = fc.oneof(
   fc.jsonValue(),
 );
 
-it('accepts and rejects results exactly as the schema does, with the same reason and path', () => {
+it('accepts and rejects the same results as the reference schema, with the same reason and path', () => {
   const reasonOf = (schema: z.ZodType, results: unknown) => {
     const { success, data, error } = z.object({ results: schema }).safeParse({ results });
     return success ? data : error?.issues.map(({ code, path, message }) => ({ code, path, message }));
@@ -155,23 +155,23 @@ const anyItem = fc.record(
   { requiredKeys: ['id', 'pipeline', 'results'] },
 );
 
-it('validates and parses queries by hand exactly as the schema does', () => {
-  let taken = 0;
+it('parses a query with hand-written checks to the same result as the schema', () => {
+  let acceptedCount = 0;
   fc.assert(
     fc.property(fc.oneof({ weight: 9, arbitrary: anyItem }, fc.jsonValue()), (item) => {
       const sent: unknown = JSON.parse(JSON.stringify(item));
       const { success, data } = liveQuerySchema.safeParse(sent);
       const plainly = plainLiveQuery(sent);
       expect(plainly).toEqual(success ? toLiveQuery(data) : null);
-      if (plainly !== null) taken += 1;
+      if (plainly !== null) acceptedCount += 1;
     }),
     { numRuns: 3000 },
   );
   // If fewer items were accepted, most fields would not have been tested.
-  expect(taken).toBeGreaterThan(300);
+  expect(acceptedCount).toBeGreaterThan(300);
 });
 
-it('leaves anything but plain objects to the schema', () => {
+it('leaves a query with a __proto__ key or a list of segments to the schema', () => {
   const right = { id: 'q', pipeline: 'docs', results: [] };
   for (const segments of [JSON.parse('{"__proto__": "a"}'), ['a']])
     expect(plainLiveQuery({ ...right, segments })).toBeNull();
@@ -179,11 +179,11 @@ it('leaves anything but plain objects to the schema', () => {
   expect(plainLiveQuery(right)).not.toBeNull();
 });
 
-it('keeps the length and the repetitions of result texts, but not the texts', () => {
-  const said = 'the secret of the board must never be stored';
-  const body = { id: 'q', pipeline: 'docs', results: ['d1', 'd2'].map((id) => ({ id, score: 1, text: said })) };
+it('keeps the length and the repeated share of result texts, but not the texts', () => {
+  const secretText = 'the secret of the board must never be stored';
+  const body = { id: 'q', pipeline: 'docs', results: ['d1', 'd2'].map((id) => ({ id, score: 1, text: secretText })) };
   const [query] = readLiveQueries(body).items;
-  expect(query).toMatchObject({ context: { characters: 2 * said.length, repeated: 0.5 } });
+  expect(query).toMatchObject({ context: { characters: 2 * secretText.length, repeated: 0.5 } });
   expect(query?.results).toEqual([
     { id: 'd1', score: 1 },
     { id: 'd2', score: 1 },
@@ -191,7 +191,7 @@ it('keeps the length and the repetitions of result texts, but not the texts', ()
   expect(JSON.stringify(query)).not.toContain('secret');
 });
 
-it('keeps the fields of documents, without those that are null', () => {
+it('keeps the fields of result documents, except null fields', () => {
   const results = [
     { id: 'a', score: 1, fields: { region: 'eu', owner: null } },
     { id: 'b', score: 1, fields: { region: 'us' } },
@@ -205,7 +205,7 @@ it('keeps the fields of documents, without those that are null', () => {
   ]);
 });
 
-it('keeps the number of documents of each stage, and its ranks of the results', () => {
+it('keeps the document count of each stage, and the rank of each result in that stage', () => {
   const results = [{ id: 'b' }, { text: 'Open it.' }, { id: 'a' }];
   const stages = [
     {
@@ -336,14 +336,14 @@ it.each<[object, string, string]>([
   [{ occurred_at: '2026-11-27T22:00:00' }, 'invalid_field', 'occurred_at must be an RFC 3339 time with T and a zone'],
   [{ occurred_at: 1795816800 }, 'invalid_field', 'not a whole number.'],
   [{ embedding: { values: [1] } }, 'invalid_field', 'embedding must be a list of numbers or a base64 string'],
-])('rejects a query with %j and names the field, the expected and the actual value', (part, code, message) => {
+])('rejects a query with %j and names the field and the problem', (part, code, message) => {
   const secret = 'the secret of the board';
   const { rejected } = readLiveQueries([{ id: 'q', pipeline: 'docs', results: [], text: secret, ...part }]);
   expect(rejected).toMatchObject([{ index: 0, code, message: expect.stringContaining(message) }]);
   expect(rejected[0]?.message).not.toContain(secret);
 });
 
-it('rejects feedback and names the field, the expected and the actual value', () => {
+it('rejects invalid feedback and names the field and the problem', () => {
   const sent = { query_id: 'q', pipeline: 'docs', kind: 'thumb' };
   const messageOf = (part: object) => readFeedback({ ...sent, ...part }).rejected[0]?.message;
   expect(messageOf({ kind: 'like' })).toMatch(/^kind must be one of thumb, rating, .*, not text\.$/);
@@ -352,7 +352,7 @@ it('rejects feedback and names the field, the expected and the actual value', ()
   expect(messageOf({ query_id: null })).toBe('query_id must be text, not null.');
 });
 
-it('never quotes a value of the item in a rejection', () => {
+it('never quotes the values of an item in its rejection message', () => {
   const secret = 'zq7secret';
   const secrets = fc.constantFrom(secret, [secret], { a: secret }, [{ id: secret, score: secret }]);
   const names = fc.constantFrom(

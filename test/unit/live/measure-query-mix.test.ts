@@ -22,7 +22,7 @@ async function measured(texts: readonly string[], probability = 1) {
 
 const of = (lengths: readonly number[]): string[] => lengths.map((length) => 'x'.repeat(length));
 
-it('measures the mean length of queries with an interval over sessions', async () => {
+it('measures the mean length of queries, with a confidence interval over sessions', async () => {
   const lengths = Array.from({ length: 60 }, (_, place) => (place % 2 === 0 ? 40 : 60));
   const { query_characters: length } = await measured(of(lengths), 0.5);
   expect(length).toMatchObject({ kind: 'value', value: 50, n: 60, ciMethod: 'sessions_t' });
@@ -30,7 +30,7 @@ it('measures the mean length of queries with an interval over sessions', async (
   expect(length).toMatchObject({ ciLow: expect.closeTo(50 - 2.605, 1), ciHigh: expect.closeTo(50 + 2.605, 1) });
 });
 
-it('measures the share of malformed texts, and of texts without capital letters, digits and punctuation', async () => {
+it('measures the share of malformed texts, and the share of texts without capital letters, digits or punctuation', async () => {
   const texts = Array.from({ length: 60 }, (_, place) =>
     place < 15 ? 'reset%20my%20password' : place < 45 ? 'reset my password' : 'How do I reset it?',
   );
@@ -40,7 +40,7 @@ it('measures the share of malformed texts, and of texts without capital letters,
   expect(plain).toMatchObject({ kind: 'value', value: 0.5, n: 60, ciLow: expect.closeTo(0.38, 1) });
 });
 
-it('measures the share of queries that repeat a query of their session, with an interval over sessions', async () => {
+it('measures the share of queries that repeat a query of their session, with a confidence interval over sessions', async () => {
   const { repeated_query_ratio: repeated } = await measured(of(Array.from({ length: 60 }, () => 40)));
   // Wilson's interval for 18 of 60.
   expect(repeated).toMatchObject({
@@ -52,7 +52,7 @@ it('measures the share of queries that repeat a query of their session, with an 
   expect((await measured(['a b'])).repeated_query_ratio).toMatchObject({ reason: 'too_few_queries' });
 });
 
-it('measures no length in a window with few texts, or without texts', async () => {
+it('reports no data for a window with few or no query texts', async () => {
   expect((await measured(of([40, 60]))).query_characters).toMatchObject({ kind: 'no_data', reason: 'too_few_queries' });
   expect((await measured([])).query_characters).toMatchObject({ kind: 'no_data', reason: 'no_query_texts' });
   expect((await measured(['a b'])).malformed_query_ratio).toMatchObject({ reason: 'too_few_queries' });

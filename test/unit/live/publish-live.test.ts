@@ -15,7 +15,7 @@ function gaugesAt(seconds: number, ...series: Parameters<typeof latestAt>[1][]) 
 }
 
 describe('the gauges of live traffic', () => {
-  it('export the value with its bounds and its n', () => {
+  it('export the value, its confidence interval and its sample size', () => {
     const labels = { pipeline: 'docs', segment: 'lang=en' };
     expect(gaugesAt(1, aMeasurement({ segment: 'lang=en' }))).toEqual([
       { name: 'recalld_query_error_ratio', labels, value: 0.2 },
@@ -31,7 +31,7 @@ describe('the gauges of live traffic', () => {
     expect(names[1]).toBe(`${names[0]}_ci_low`);
   });
 
-  it('replace a missing value by its reason', () => {
+  it('export the reason instead of a missing value', () => {
     const later = {
       windowEnd: new Date(NOON.getTime() + 300_000),
       measuredAt: new Date(NOON.getTime() + 300_000),
@@ -42,7 +42,7 @@ describe('the gauges of live traffic', () => {
     ]);
   });
 
-  it('are withheld after three intervals, except the time of the last success', () => {
+  it('are no longer exported after three intervals, except for the time of the last success', () => {
     const read = aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null });
     const outcomes = [aMeasurement(), aGap({ measure: 'zero_results_ratio' }), read];
     const names = (seconds: number) => new Set(gaugesAt(seconds, ...outcomes).map(({ name }) => name));
@@ -54,7 +54,7 @@ describe('the gauges of live traffic', () => {
     expect(gaugesAt(901, ...outcomes)).toMatchObject([{ value: NOON.getTime() / 1000 }]);
   });
 
-  it('omit pipelines that are no longer configured, and other measures', () => {
+  it('omit pipelines that are no longer configured, and measures of other kinds', () => {
     const others = [aMeasurement({ pipeline: 'gone' }), aMeasurement({ measure: 'query_density' })];
     expect(gaugesAt(1, ...others)).toEqual([]);
   });

@@ -10,7 +10,7 @@ const target = (queryId: string, traceId: string | null = null) => ({ pipeline: 
 const ids = (list: readonly RecentQuery[]) => list.map(({ query }) => query.id);
 
 describe('recent queries', () => {
-  it('are returned once', () => {
+  it('are returned only once', () => {
     const recent = createRecentQueries({ queries: 10, bytes: 1e6 });
     recent.add(entryOf(aQuery('q1')));
     expect(ids(recent.take(target('q1')))).toEqual(['q1']);
@@ -18,7 +18,7 @@ describe('recent queries', () => {
     expect(recent.take({ ...target('q1'), pipeline: 'other' })).toEqual([]);
   });
 
-  it('are all found by their trace if the feedback names no query', () => {
+  it('are all found by trace if none of them has the query id of the feedback', () => {
     const recent = createRecentQueries({ queries: 10, bytes: 1e6 });
     for (const id of ['q1', 'q2', 'q3']) recent.add(entryOf(aQuery(id, { traceId: id === 'q3' ? 'u' : 't' })));
     expect(ids(recent.take(target('q1', 't')))).toEqual(['q1']);
@@ -28,7 +28,7 @@ describe('recent queries', () => {
     expect(ids(recent.take(target('root', 'u')))).toEqual(['q3']);
   });
 
-  it('have negative feedback by id or by trace, even if it arrived before them', () => {
+  it('match negative feedback by id or trace, even if the feedback arrived first', () => {
     const recent = createRecentQueries({ queries: 10, bytes: 1e6 });
     recent.noteNegativeFeedback(target('root', 't'));
     expect(recent.hasNegativeFeedback(aQuery('q1', { traceId: 't' }))).toBe(true);
@@ -40,7 +40,7 @@ describe('recent queries', () => {
   it.each([
     ['number', { queries: 3, bytes: 1e6 }],
     ['size', { queries: 100, bytes: 2200 }],
-  ])('are evicted oldest first, bounded by %s', (_what, limits) => {
+  ])('are evicted oldest first beyond the limit on %s', (_what, limits) => {
     const recent = createRecentQueries(limits);
     for (let i = 0; i < 50; i++) recent.add(entryOf(aQuery(`q${i}`, { traceId: 't' })));
     expect(ids(recent.take(target('root', 't')))).toEqual(['q47', 'q48', 'q49']);

@@ -19,13 +19,13 @@ describe('measureGroup', () => {
     expect(measureGroup(measure)).toBe(group);
   });
 
-  it('uses every group but that of agents for the measures of the table', () => {
+  it('assigns measures of the table to every group except that of agents', () => {
     const used = new Set(Object.keys(measureTable).map(measureGroup));
     expect(measureGroups.filter((group) => !used.has(group) && group !== 'Agent')).toEqual([]);
   });
 });
 
-it('leaves segments of live traffic to their own page', () => {
+it('shows golden sets in the overview, but no segments of live traffic', () => {
   const segments = ['all', 'golden_set=faq', 'course=even'];
   expect(segments.filter((segment) => isOverviewSeries({ segment }))).toEqual(['all', 'golden_set=faq']);
 });

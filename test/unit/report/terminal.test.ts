@@ -42,7 +42,7 @@ describe('terminalText', () => {
     ]);
   });
 
-  it('prints links as their text, and leaves out forms', () => {
+  it('prints links as their text, and omits forms', () => {
     const run = paragraph('See ', link('the run', '/runs/1'), ', ', strong('now'), '.');
     expect(text([run, ask('misses', 'Explain', 'Sends the queries again.')])).toBe('See the run, now.');
   });
@@ -67,7 +67,7 @@ describe('terminalText', () => {
     ]);
   });
 
-  it('marks evidence for and against a cause, and says what to do if there is no data', () => {
+  it('marks evidence for and against a cause, and states what to do if there is no data', () => {
     const evidence = tonedList(
       'evidence',
       ['for', 'against'] as const,

@@ -57,9 +57,9 @@ type LiveValue = readonly [mean: number, low: number] | string | null;
 
 const thrice = (value: LiveValue): LiveValue[] => [value, value, value];
 
-const criticalFloor = goldenChecks({ floors: [aFloor()] });
+const criticalThreshold = goldenChecks({ floors: [aFloor()] });
 const staleLabels = (severity: 'warning' | 'critical') => goldenChecks({ staleLabels: [{ above: 0.02, severity }] });
-const gone = {
+const staleLabelCounts = {
   kind: 'probed',
   probed: 100,
   stale: 10,
@@ -71,33 +71,33 @@ const gone = {
 } as const;
 
 const agreements: readonly Agreement[] = [
-  { when: 'the mean is above the floor', verdict: 'ok', alerts: [] },
+  { when: 'the mean is above the threshold', verdict: 'ok', alerts: [] },
   {
-    when: 'the mean is the floor to the digit',
+    when: 'the mean equals the threshold',
     evidence: { scores: [aScore({ mean: 0.8, ciLow: 0.7, ciHigh: 0.9 })] },
     verdict: 'ok',
     alerts: [],
   },
   {
-    when: 'the mean is below the floor and its upper bound is not',
+    when: 'the mean is below the threshold and its upper bound is above the threshold',
     evidence: { scores: [aScore({ mean: 0.78, ciLow: 0.7, ciHigh: 0.85 })] },
     verdict: 'warning',
     alerts: ['RecalldCheckWarning'],
   },
   {
-    when: 'the upper bound is the floor to the digit',
+    when: 'the upper bound equals the threshold',
     evidence: { scores: [aScore({ mean: 0.75, ciLow: 0.7, ciHigh: 0.8 })] },
     verdict: 'warning',
     alerts: ['RecalldCheckWarning'],
   },
   {
-    when: 'even the upper bound is below the floor',
+    when: 'even the upper bound is below the threshold',
     evidence: { scores: [aScore({ mean: 0.5, ciLow: 0.4, ciHigh: 0.6 })] },
     verdict: 'critical',
     alerts: ['RecalldCheckCritical'],
   },
   {
-    when: 'the floor is one that only warns',
+    when: 'the severity of the check is only a warning',
     checks: goldenChecks({ floors: [aFloor({ severity: 'warning' })] }),
     evidence: { scores: [aScore({ mean: 0.5, ciLow: 0.4, ciHigh: 0.6 })] },
     verdict: 'warning',
@@ -118,21 +118,21 @@ const agreements: readonly Agreement[] = [
     alerts: ['RecalldCheckNoData'],
   },
   {
-    when: 'judged documents are gone',
+    when: 'labels are stale',
     checks: staleLabels('warning'),
-    evidence: { labels: gone },
+    evidence: { labels: staleLabelCounts },
     verdict: 'warning',
     alerts: ['RecalldStaleLabels'],
   },
   {
-    when: 'judged documents are gone and that is critical',
+    when: 'labels are stale and the check is critical',
     checks: staleLabels('critical'),
-    evidence: { labels: gone },
+    evidence: { labels: staleLabelCounts },
     verdict: 'critical',
     alerts: ['RecalldCheckCritical'],
   },
   {
-    when: 'nobody could look at the store',
+    when: 'the store was not probed',
     checks: staleLabels('warning'),
     verdict: 'no_data',
     alerts: ['RecalldCheckNoData'],
@@ -152,7 +152,7 @@ const agreements: readonly Agreement[] = [
     alerts: ['RecalldGoldenNotRunning'],
   },
   {
-    when: 'the latest run is void, so it judged nothing',
+    when: 'the latest run is void, so no check was evaluated',
     latest: [
       aLatestRun({
         lastAttemptAt: new Date(NOON.getTime() + 1000),
@@ -177,13 +177,13 @@ const agreements: readonly Agreement[] = [
     alerts: [],
   },
   {
-    when: 'the share of errors is above its threshold and its lower bound is not',
+    when: 'the share of errors is above its threshold and the lower bound is not',
     live: thrice([0.06, 0.04]),
     verdict: 'warning',
     alerts: ['RecalldCheckWarning'],
   },
   {
-    when: 'even the lower bound of the share of errors is above its threshold',
+    when: 'even the lower bound of the share of errors is above the threshold',
     live: thrice([0.2, 0.15]),
     verdict: 'critical',
     alerts: ['RecalldCheckCritical'],
@@ -198,14 +198,14 @@ const agreements: readonly Agreement[] = [
     alerts: [],
   },
   {
-    when: 'the share of errors is back, but not by the margin',
+    when: 'the share of errors is below its threshold again, but within the margin',
     live: [...thrice([0.2, 0.15]), ...thrice([0.049, 0.04])],
     verdict: 'warning',
     alerts: ['RecalldCheckWarning'],
   },
   { when: 'there is no live query', live: ['no_queries'], verdict: 'no_data', alerts: [] },
   {
-    when: 'live queries ended while most of them failed',
+    when: 'live queries stopped while too many of them failed',
     live: [...thrice([0.2, 0.15]), ...thrice('no_queries')],
     verdict: 'no_data',
     alerts: ['RecalldCheckNoData'],
@@ -217,7 +217,7 @@ const agreements: readonly Agreement[] = [
     alerts: ['RecalldCheckNoData'],
   },
   {
-    when: 'nobody has judged live queries for long',
+    when: 'the check has not been evaluated for an hour',
     live: [[0.01, 0.005]],
     secondsAfterNoon: 3600,
     verdict: 'no_data',
@@ -284,7 +284,7 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
 /** The gauges that the daemon exports. */
 async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
   if (agreement.live !== undefined) return liveGaugesOf(agreement.live, agreement.secondsAfterNoon ?? 600);
-  const { checks = criticalFloor, evidence = {}, secondsAfterNoon = 600 } = agreement;
+  const { checks = criticalThreshold, evidence = {}, secondsAfterNoon = 600 } = agreement;
   const clock = new SteerableClock(new Date(NOON.getTime() + secondsAfterNoon * 1000));
   const scores = evidence.scores ?? [aScore()];
   const judged = evaluateGoldenRun(checks, 'faq', {

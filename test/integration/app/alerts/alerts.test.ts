@@ -78,7 +78,7 @@ function isFor(name: CaseName, fixture: AlertFixture): boolean {
   return !name.includes('page') || underTest(fixture).silentWhile !== undefined;
 }
 
-it('is tested for every alert', () => {
+it('every alert has a fixture', () => {
   const alerts = new Set(written.flatMap(({ alert }) => alert ?? []));
   expect(new Set(fixtures.map(({ alert }) => alert))).toEqual(alerts);
 });
@@ -101,7 +101,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     return { name: 'played', interval: `${step}m`, input_series: series, promql_expr_test: [asked] };
   }
 
-  it('on a check does not flap when every other hourly run is on the other side of the threshold', () => {
+  it('on a check keeps firing while hourly runs alternate between failing and passing', () => {
     const hourly = rulesOfAlert(ruleFile({ ...settings, holdSeconds: 5400 }), 'RecalldCheckCritical');
     const noisy = checkStates(floorCheck, (m) => (Math.floor(m / 60) % 2 === 0 ? 'critical' : 'ok'));
     const firing = 'ALERTS{alertname="RecalldCheckCritical", alertstate="firing"}';
@@ -112,7 +112,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(hourly, [test])).toBe('');
   });
 
-  it('reports that a deployment is gone even if another under the same Prometheus is healthy, for any labels', () => {
+  it('fires for an absent deployment while another in the same Prometheus is healthy, with configured group labels', () => {
     const apart = rulesOfAlert(ruleFile({ ...settings, groupLabels: ['cluster', 'namespace'] }), 'RecalldAbsent');
     const info = alive.find(({ name }) => name === 'recalld_build_info');
     const of = (namespace: string, end: number): Signal => ({
@@ -134,7 +134,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(apart, [test])).toBe('');
   });
 
-  it('names the likely cause in its own pipeline, reported by several replicas, and of no other pipeline', () => {
+  it('names the likely cause once if several replicas report it, and ignores the causes of other pipelines', () => {
     const fixture = fixtures.find(({ alert }) => alert === 'RecalldCheckCritical');
     if (fixture === undefined) throw new Error('there is no fixture of RecalldCheckCritical');
     const { alert, annotations, severity, labels } = underTest(fixture);
@@ -167,7 +167,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(rulesOfAlert(document, alert), [test])).toBe('');
   });
 
-  it('is worded by the replica that sees the breach, and keeps that text while it only keeps firing', () => {
+  it('takes its text from the replica that sees the breach, and keeps it after the series of that replica end', () => {
     const fixture = fixtures.find(({ alert }) => alert === 'RecalldCheckCritical');
     if (fixture === undefined) throw new Error('there is no fixture of RecalldCheckCritical');
     const { alert, annotations, severity, labels } = underTest(fixture);
@@ -209,7 +209,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(rulesOfAlert(document, alert), [test])).toBe('');
   });
 
-  it('ends each description with the time when it was last true', () => {
+  it('ends its description with the time at which the description was last true', () => {
     for (const { alert, annotations } of written) {
       if (alert === undefined) continue;
       expect([alert, annotations['description']?.endsWith(asOf)]).toEqual([alert, true]);
@@ -219,7 +219,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
   it.each([
     ['RecalldLiveZeroResults', traffic({ ok: 75, empty: 25 })],
     ['RecalldLiveLatency', traffic({ ok: 100 }, 2.5)],
-  ])('%s does not fire for a state that is two days old', (alert, signals) => {
+  ])('%s does not fire after two days of unchanged traffic', (alert, signals) => {
     const test = playing(signals, 2880, 5, {
       expr: `ALERTS{alertname="${alert}", alertstate="firing"}`,
       exp_samples: [],

@@ -16,24 +16,24 @@ export interface AlertUnderTest extends AlertFixture {
 export const caseNames = [
   'fires',
   'does not fire',
-  'is silent without any series',
-  'is silent when healthy series go stale',
-  'ends when the series that breach go stale',
-  'fires on when one of two replicas goes down',
-  'is silent when one of two replicas goes down',
-  'is silent when a new version of the golden set takes over',
-  'fires on through a restart',
-  'is silent through a restart',
-  'fires though another deployment is healthy',
-  'is silent while a page says the same and more',
-  'fires though another deployment has such a page',
+  'does not fire without series, unless it detects missing series',
+  'does not fire when healthy series go stale, unless it detects missing series',
+  'resolves after the breaching series go stale',
+  'keeps firing when one of two replicas goes down',
+  'does not fire when one of two replicas goes down',
+  'does not fire when a new version of the golden set takes over',
+  'keeps firing through a restart',
+  'does not fire during a restart',
+  'fires even if another deployment is healthy',
+  'does not fire while a page reports the same problem',
+  'fires even if another deployment has such a page',
   'is silenced with its pipeline, unless it is about recalld itself',
-  'fires though its pipeline is silenced in another deployment',
+  'fires even if its pipeline is silenced in another deployment',
 ] as const;
 
 export type CaseName = (typeof caseNames)[number];
 
-/** The case as a promtool test. */
+/** Returns the case as a promtool test. */
 export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
   const { minutes = 60, step = 1 } = fixture;
   const cut = minutes - 15;
@@ -44,27 +44,27 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
       return playing(fixture, name, breaching(), minutes, fires(fixture, minutes));
     case 'does not fire':
       return playing(fixture, name, healthy(), minutes, never(fixture, minutes));
-    case 'is silent without any series':
+    case 'does not fire without series, unless it detects missing series':
       return playing(fixture, name, [], minutes, unseen(fixture, minutes));
-    case 'is silent when healthy series go stale':
+    case 'does not fire when healthy series go stale, unless it detects missing series':
       return playing(fixture, name, ending(healthy(), cut, both), minutes, unseen(fixture, minutes));
-    case 'ends when the series that breach go stale':
+    case 'resolves after the breaching series go stale':
       return playing(fixture, name, ending(breaching(), cut, both), minutes, over(fixture, minutes + 480));
-    case 'fires on when one of two replicas goes down':
+    case 'keeps firing when one of two replicas goes down':
       return playing(fixture, name, ending(breaching(), cut, [both[1]]), minutes, throughout(fixture, minutes, step));
-    case 'is silent when one of two replicas goes down':
+    case 'does not fire when one of two replicas goes down':
       return playing(fixture, name, ending(healthy(), cut, [both[1]]), minutes, never(fixture, minutes));
-    case 'is silent when a new version of the golden set takes over':
+    case 'does not fire when a new version of the golden set takes over':
       return playing(fixture, name, [...healthy(), ...worldOf(rotation, both, true)], minutes, never(fixture, minutes));
-    case 'fires on through a restart':
+    case 'keeps firing through a restart':
       return playing(fixture, name, restarting(breaching(), cut, step), minutes, throughout(fixture, minutes, step));
-    case 'is silent through a restart':
+    case 'does not fire during a restart':
       return playing(fixture, name, restarting(healthy(), cut, step), minutes, never(fixture, minutes));
-    case 'fires though another deployment is healthy':
+    case 'fires even if another deployment is healthy':
       return playing(fixture, name, [...breaching(), ...elsewhere(healthy())], minutes, fires(fixture, minutes));
-    case 'is silent while a page says the same and more':
+    case 'does not fire while a page reports the same problem':
       return playing(fixture, name, [...breaching(), ...pagesOf(fixture)], minutes, never(fixture, minutes));
-    case 'fires though another deployment has such a page':
+    case 'fires even if another deployment has such a page':
       return playing(fixture, name, [...breaching(), ...elsewhere(pagesOf(fixture))], minutes, fires(fixture, minutes));
     case 'is silenced with its pipeline, unless it is about recalld itself':
       return playing(
@@ -74,7 +74,7 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
         minutes,
         'diagnosis' in fixture.annotations ? never(fixture, minutes) : fires(fixture, minutes),
       );
-    case 'fires though its pipeline is silenced in another deployment':
+    case 'fires even if its pipeline is silenced in another deployment':
       return playing(
         fixture,
         name,
@@ -88,14 +88,14 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
 /** Cases that do not apply to an alert, each with the reason. */
 export const inapplicable: Readonly<Record<string, Partial<Record<CaseName, string>>>> = {
   RecalldReplicaDown: {
-    'fires on when one of two replicas goes down': 'the other replica is down already',
-    'is silent when one of two replicas goes down': 'that is what it is about',
+    'keeps firing when one of two replicas goes down': 'the other replica is down already',
+    'does not fire when one of two replicas goes down': 'that is what it is about',
   },
   RecalldWatchdog: {
     'does not fire': 'it always fires',
-    'is silent when one of two replicas goes down': 'it always fires',
-    'is silent when a new version of the golden set takes over': 'it always fires',
-    'is silent through a restart': 'it always fires',
+    'does not fire when one of two replicas goes down': 'it always fires',
+    'does not fire when a new version of the golden set takes over': 'it always fires',
+    'does not fire during a restart': 'it always fires',
   },
 };
 
@@ -103,7 +103,7 @@ function isBlind({ alert }: AlertFixture): boolean {
   return alert === 'RecalldAbsent';
 }
 
-/** The signals on these replicas, and the metrics that every running daemon exports. */
+/** Returns the signals of these replicas, and, unless `bare`, the metrics that every running daemon exports. */
 function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: boolean): World {
   const key = ({ signal, instance }: World[number]) => `${instance} ${signal.name}${selectorOf(signal.labels)}`;
   const background = bare ? [] : both.flatMap((instance) => alive.map((signal) => ({ signal, instance })));
@@ -111,7 +111,7 @@ function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: 
   return [...new Map([...background, ...own].map((each) => [key(each), each])).values()];
 }
 
-/** The same signals from another deployment that the same Prometheus monitors. */
+/** Returns the same signals as if another deployment in the same Prometheus exported them. */
 function elsewhere(world: World): World {
   return world.map(({ signal, instance }) => ({
     instance: `other-${instance}`,
@@ -123,7 +123,7 @@ function silenceOf({ labels }: AlertUnderTest): World {
   return worldOf([signal('recalld_silenced', { pipeline: labels['pipeline'] ?? 'docs' }, () => 1)], ['quiet'], true);
 }
 
-/** A firing alert that silences the alert under test, with the labels that the two have in common. */
+/** Returns a firing alert that suppresses the alert under test, with the labels that both share. */
 function pagesOf({ silentWhile, labels }: AlertUnderTest): World {
   if (silentWhile === undefined) return [];
   const [alertname = ''] = silentWhile.alerts;
@@ -187,7 +187,7 @@ function firing({ alert }: AlertFixture): string {
   return `ALERTS{alertname="${alert}", alertstate="firing"}`;
 }
 
-/** Expects that an alert without series never fires, unless the alert is about missing series. */
+/** Expects that an alert without series never fires, unless the alert detects missing series. */
 function unseen(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
   return fixture.firesWithoutSeries === true ? atTheEnd(fixture, minutes) : never(fixture, minutes);
 }

@@ -30,7 +30,7 @@ describe.skipIf(missing('promtool'))('promtool', () => {
     expect(status).toBe(0);
   });
 
-  it('reports no problem with the rules for a config that uses everything', () => {
+  it('reports no problem with the rules for a config that uses every feature', () => {
     const config = parseConfig(configExample, 'recalld.yaml', exampleEnvironment, () => '');
     const rules = stringify(createAlertRules(config, 'rules').document);
     const folder = mkdtempSync(path.join(tmpdir(), 'recalld-rules-'));
@@ -113,7 +113,7 @@ describe('the config of Alertmanager', () => {
     expect(route.group_by).toEqual(['alertname', 'namespace', ...defaultRuleSettings.groupLabels, 'pipeline']);
   });
 
-  it('contains no secret, only secret files', () => {
+  it('contains no secrets, only paths of files with secrets', () => {
     expect(text(config)).toMatch(/routing_key_file.*api_key_file.*api_url_file/);
     expect(text(config)).not.toMatch(/"(routing_key|api_key|api_url|service_key)"/);
   });
@@ -122,7 +122,7 @@ describe('the config of Alertmanager', () => {
 describe('the scrape configs', () => {
   const { port } = configSchema.parse({}).server;
 
-  it('assign targets the job that the rules expect', () => {
+  it('give every target the job label that the rules expect', () => {
     expect(read('prometheus/prometheus.yml')).toMatchObject({
       rule_files: ['recalld.rules.json'],
       scrape_configs: [

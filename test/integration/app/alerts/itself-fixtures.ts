@@ -22,7 +22,8 @@ const lag = (seconds: number): Signal[] =>
 
 const ended = (outcome: string, at: ValueAt, task = 'run-golden-set') =>
   signal('recalld_jobs_total', { task, outcome }, at);
-const told = (outcome: string, at: ValueAt) => signal('recalld_notifications_total', { kind: 'slack', outcome }, at);
+const notified = (outcome: string, at: ValueAt) =>
+  signal('recalld_notifications_total', { kind: 'slack', outcome }, at);
 
 export const itselfFixtures: readonly AlertFixture[] = [
   {
@@ -144,8 +145,8 @@ export const itselfFixtures: readonly AlertFixture[] = [
   {
     alert: 'RecalldNotificationLost',
     labels: { kind: 'slack' },
-    breaching: [told('given_up', from(90, 1))],
-    healthy: [told('sent', growing(1)), told('given_up', always(1))],
+    breaching: [notified('given_up', from(90, 1))],
+    healthy: [notified('sent', growing(1)), notified('given_up', always(1))],
     minutes: 120,
     says: 'recalld gave up on 2 messages to slack receivers after retrying for an hour. Check the receivers with `recalld notify`.',
   },

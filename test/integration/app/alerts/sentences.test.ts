@@ -39,18 +39,18 @@ const seconds = { ...live, ...bare, measure: 'retriever_latency_p95_seconds', na
 const states: readonly [string, Partial<CheckState>][] = [
   ['a threshold', {}],
   ['a threshold that the check never passed', { before: null }],
-  ['a value without bounds', { ciLow: null, ciHigh: null }],
-  ['a value by itself', bare],
+  ['a value without a confidence interval', { ciLow: null, ciHigh: null }],
+  ['a value without interval, count or earlier value', bare],
   ['values with more than three digits', { value: 0.03127, ciLow: 0.15628, ciHigh: 0.34371, before: -0.03129 }],
   ['a drop', { kind: 'regression', value: -0.05, ciLow: -0.08, ciHigh: -0.02, threshold: -0.02, before: 0.0004 }],
   ['a segment', { ...live, measure: 'error_ratio', segment: 'tenant="a\\b"', threshold: 0.05, value: 0.2 }],
-  ['a name with everything in it', { name: 'a "quoted" \\ name on faq' }],
+  ['a name with quotes and a backslash', { name: 'a "quoted" \\ name on faq' }],
   ['milliseconds', { ...seconds, value: 0.35123, threshold: 0.25, before: 0.0999 }],
   ['a second and a half', { ...seconds, value: 1.5, threshold: 1, before: 12.3456 }],
   ['minutes', { ...seconds, value: 125.9, threshold: 60, before: 59.99 }],
   ['hours and days', { ...seconds, value: 11_200, threshold: 259_200, before: 90_061 }],
-  ['superseded labels', { kind: 'stale_labels', measure: 'stale_labels', value: 0.14, ...bare, n: 50 }],
-  ['the midnight before', { breachedSince: new Date('2026-11-20T00:00:00.999Z') }],
+  ['stale labels', { kind: 'stale_labels', measure: 'stale_labels', value: 0.14, ...bare, n: 50 }],
+  ['a breach since midnight', { breachedSince: new Date('2026-11-20T00:00:00.999Z') }],
 ];
 
 describe.skipIf(missing('promtool'))('Prometheus reports', () => {
@@ -107,7 +107,7 @@ describe.skipIf(missing('promtool'))('Prometheus reports', () => {
     expect(verdictOn('RecalldCheckCritical', name, state, description)).toBe('');
   });
 
-  it('since when a check has no data, and its last value', () => {
+  it('since when a check has had no data, and its last passing value', () => {
     const state = aCheckState({ verdict: 'no_data', ...bare, value: null, before: 0.9 });
     const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs has had no data for 30 minutes. Without data, a check cannot detect a failure.`;
     expect(verdictOn('RecalldCheckNoData', 'no data', state, description)).toBe('');

@@ -1,4 +1,4 @@
-/** Negative feedback on a query that was not sampled, while the database becomes unavailable. */
+/** Sends negative feedback on a query that was not sampled, while the database is unavailable. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { createCleanupStack } from '../../../../src/core/cleanup-stack.ts';
@@ -26,9 +26,9 @@ const config = parseConfig(
 );
 
 it.each<[string, keyof LiveTraffic]>([
-  ['its feedback was stored', 'areErased'],
-  ['erasures were looked up', 'record'],
-])('is stored when the feedback is repeated after the database went down after %s', async (_, failing) => {
+  ['the feedback was stored', 'areErased'],
+  ['the erasures were read', 'record'],
+])('negative feedback that is sent again stores its query, if the database went down after %s', async (_, failing) => {
   const stored = createLiveTraffic(database.pool, 'a');
   await stored.createPartitions(NOON);
   let isAway = false;

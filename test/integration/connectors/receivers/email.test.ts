@@ -89,7 +89,7 @@ describe('the e-mail receiver', () => {
     expect([passwords, mails]).toEqual([[], []]);
   });
 
-  it('says that a server cannot be reached, and which config key has its address', async () => {
+  it('reports that a server cannot be reached, and names the config key of its address', async () => {
     const { receiver } = await aReceiver({}, { url: 'smtp://127.0.0.1:1' });
     expect(await receiver.send(message, never)).toMatch(/could not be reached .*notify\[0\]\.url/);
   });

@@ -30,7 +30,7 @@ describe.each(servers)('Chroma %s', (_, start) => {
   describeVectorStore(abilities, async () => chromaService(await start()));
 });
 
-it('finds documents by a metadata key if a document has several chunks', async () => {
+it('the Chroma store finds documents by a metadata key if a document has several chunks', async () => {
   const server = await startChroma();
   const store = openChroma(server, 'by_key', { ...server, timeoutMs: 20_000, retries: 0 }, 'doc');
   try {

@@ -109,7 +109,7 @@ describe('an error from LanceDB', () => {
     });
   });
 
-  it('names its npm package if it is not installed', async () => {
+  it('names the npm package if LanceDB is not installed', async () => {
     const nowhere: string = 'recalld-has-no-such-package';
     const load = () => import(nowhere) as Promise<LanceDbPackage>;
     const store = createLanceDbStore(aTable(folder, 'numbers'), storeField, load);
@@ -120,7 +120,7 @@ describe('an error from LanceDB', () => {
     });
   });
 
-  it('does not occur for ids, filters and vectors of other types than text', async () => {
+  it('does not occur for numeric ids and numeric filter fields', async () => {
     const store = createLanceDbStore(aTable(folder, 'numbers'), storeField);
     const found = valueOf(await store.nearest({ ...request, filter: { year: '2025' } }, never));
     expect(found.neighbours).toMatchObject([{ id: '8', similarity: 0 }]);
@@ -130,7 +130,7 @@ describe('an error from LanceDB', () => {
     await store.close();
   });
 
-  it('ends work that takes too long or was cancelled', async () => {
+  it('is a timeout if a call takes too long, and the abort reason if the call is aborted', async () => {
     const store = createLanceDbStore(
       { ...aTable(folder, 'numbers'), timeout_ms: 1 },
       storeField,

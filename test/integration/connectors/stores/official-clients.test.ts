@@ -36,7 +36,7 @@ const rows = documents.map(({ id, vector: numbers, content, fields }, place) => 
   fields: { doc_id: id, text: content, ...fields },
 }));
 const three = { vector: first.vector, k: 3, withContent: true } as const;
-const nobody = { n: 24, seed: 1, withContent: false } as const;
+const sampleRequest = { n: 24, seed: 1, withContent: false } as const;
 
 /**
  * Calls of the store and of the client that must send the same requests; the client's call receives the store's
@@ -49,12 +49,12 @@ type Pair = readonly [
 ];
 
 /** Defines one test per pair. `same` normalizes requests before they are compared. */
-function itAsksAsTheClientDoes(
+function itSendsTheRequestsOfTheClient(
   server: () => FaultServer,
   pairs: readonly Pair[],
   same: (request: WireRequest) => unknown = (request) => request,
 ): void {
-  it.each(pairs)('%s', async (_, ours, theirs) => {
+  it.each(pairs)('sends the same requests as the client for %s', async (_, ours, theirs) => {
     const asked = await onTheWire(server(), ours);
     const client = await onTheWire(server(), () => theirs(asked.sent));
     expect(client.sent.length).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ function kept<Store extends VectorStore>(store: Store): Store {
   return store;
 }
 
-describe('Qdrant, by @qdrant/js-client-rest', () => {
+describe('the Qdrant store, checked against @qdrant/js-client-rest,', () => {
   let server: FaultServer;
   let client: QdrantClient;
   let store: VectorStore;
@@ -101,7 +101,7 @@ describe('Qdrant, by @qdrant/js-client-rest', () => {
     store = kept(openStore({ kind: 'qdrant', ...keys, ...httpService({ url: server.url }) }));
   });
 
-  it('returns the same neighbours through the client and the store', async () => {
+  it('returns the same neighbors as the client', async () => {
     const found = await client.query('chunks', {
       query: vector,
       filter: { must: [{ key: 'topic', match: { value: 'topic-0' } }] },
@@ -111,7 +111,7 @@ describe('Qdrant, by @qdrant/js-client-rest', () => {
     expect(found.points.map(({ payload }) => payload?.['doc_id'])).toEqual(await idsOf(store));
   });
 
-  itAsksAsTheClientDoes(
+  itSendsTheRequestsOfTheClient(
     () => server,
     [
       [
@@ -129,7 +129,7 @@ describe('Qdrant, by @qdrant/js-client-rest', () => {
       ],
       [
         'a sample',
-        () => store.sample(nobody, never),
+        () => store.sample(sampleRequest, never),
         async (sent) => {
           const none = { with_payload: false, with_vector: false };
           await client.query('chunks', { query: { sample: 'random' }, limit: 24, ...none });
@@ -160,7 +160,7 @@ describe('Qdrant, by @qdrant/js-client-rest', () => {
   );
 });
 
-describe('Elasticsearch, by @elastic/elasticsearch', () => {
+describe('the Elasticsearch store, checked against @elastic/elasticsearch,', () => {
   let server: FaultServer;
   let client: Elasticsearch;
   let store: VectorStore;
@@ -187,7 +187,7 @@ describe('Elasticsearch, by @elastic/elasticsearch', () => {
     store = kept(openStore({ kind: 'elasticsearch', ...fields, ...httpService({ url: server.url }) }));
   });
 
-  it('returns the same neighbours through the client and the store', async () => {
+  it('returns the same neighbors as the client', async () => {
     const found = await client.search<{ doc_id: string }>({
       index,
       knn: {
@@ -203,7 +203,7 @@ describe('Elasticsearch, by @elastic/elasticsearch', () => {
     expect(found.hits.hits.map(({ _source }) => _source?.doc_id)).toEqual(await idsOf(store));
   });
 
-  itAsksAsTheClientDoes(
+  itSendsTheRequestsOfTheClient(
     () => server,
     [
       [
@@ -246,7 +246,7 @@ describe('Elasticsearch, by @elastic/elasticsearch', () => {
       ],
       [
         'a sample',
-        () => store.sample(nobody, never),
+        () => store.sample(sampleRequest, never),
         async (sent) => {
           await client.search({
             index,
@@ -328,7 +328,7 @@ describe('Elasticsearch, by @elastic/elasticsearch', () => {
   );
 });
 
-describe('OpenSearch, by @opensearch-project/opensearch', () => {
+describe('the OpenSearch store, checked against @opensearch-project/opensearch,', () => {
   let server: FaultServer;
   let client: OpenSearch;
   let store: VectorStore;
@@ -358,7 +358,7 @@ describe('OpenSearch, by @opensearch-project/opensearch', () => {
     store = kept(openStore({ kind: 'opensearch', ...fields, ...httpService({ url: server.url }) }));
   });
 
-  itAsksAsTheClientDoes(
+  itSendsTheRequestsOfTheClient(
     () => server,
     [
       [
@@ -404,7 +404,7 @@ describe('OpenSearch, by @opensearch-project/opensearch', () => {
       ],
       [
         'a sample',
-        () => store.sample(nobody, never),
+        () => store.sample(sampleRequest, never),
         () =>
           client.search({
             ...whole,
@@ -446,7 +446,7 @@ describe('OpenSearch, by @opensearch-project/opensearch', () => {
   );
 });
 
-describe('Pinecone, by @pinecone-database/pinecone', () => {
+describe('the Pinecone store, checked against @pinecone-database/pinecone,', () => {
   let server: FaultServer;
   let store: VectorStore;
   let byKey: VectorStore;
@@ -469,7 +469,7 @@ describe('Pinecone, by @pinecone-database/pinecone', () => {
     return { id, values: rows[place]?.numbers ?? [], metadata: rows[place]?.fields ?? {} };
   }
 
-  it('uses the same version of the API', async () => {
+  it('uses the same API version as the client', async () => {
     const { requests } = server;
     await store.describe(never);
     const ours = requests.at(-1)?.headers['x-pinecone-api-version'];
@@ -477,7 +477,7 @@ describe('Pinecone, by @pinecone-database/pinecone', () => {
     expect(ours).toBe(requests.at(-1)?.headers['x-pinecone-api-version']);
   });
 
-  itAsksAsTheClientDoes(
+  itSendsTheRequestsOfTheClient(
     () => server,
     [
       [
@@ -504,7 +504,7 @@ describe('Pinecone, by @pinecone-database/pinecone', () => {
   );
 });
 
-describe('Milvus, by the HTTP client of @zilliz/milvus2-sdk-node', () => {
+describe('the Milvus store, checked against the HTTP client of @zilliz/milvus2-sdk-node,', () => {
   let server: FaultServer;
   let client: Milvus;
   let store: VectorStore;
@@ -536,7 +536,7 @@ describe('Milvus, by the HTTP client of @zilliz/milvus2-sdk-node', () => {
     store = kept(openStore({ kind: 'milvus', ...names, ...texts, ...httpService({ url: server.url }) }));
   });
 
-  itAsksAsTheClientDoes(
+  itSendsTheRequestsOfTheClient(
     () => server,
     [
       [
@@ -587,7 +587,7 @@ describe('Milvus, by the HTTP client of @zilliz/milvus2-sdk-node', () => {
   );
 });
 
-describe('Weaviate, by the client of version 2 in weaviate-client, which speaks REST and GraphQL', () => {
+describe('the Weaviate store, checked against the version 2 client (REST and GraphQL) of weaviate-client,', () => {
   let server: FaultServer;
   let store: VectorStore;
   let client: ReturnType<typeof weaviateV2.client>;
@@ -629,7 +629,7 @@ describe('Weaviate, by the client of version 2 in weaviate-client, which speaks 
     return { ...request, body: print(ordered) };
   };
 
-  itAsksAsTheClientDoes(
+  itSendsTheRequestsOfTheClient(
     () => server,
     [
       [

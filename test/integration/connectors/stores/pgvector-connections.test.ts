@@ -38,14 +38,14 @@ function open({ query = '', timeoutMs = 5000, table = 'chunks', ...changes }: Ac
 }
 
 describe('a connection to PostgreSQL', () => {
-  it('that is refused names the user, and never the password', async () => {
+  it('with a wrong password reports the user, and never the password', async () => {
     const outcome = await open({ password: 'hunter2' }).existing(['a'], never);
     expect(outcome).toMatchObject({ kind: 'failed', code: 'authentication_failed' });
     expect(JSON.stringify(outcome)).toContain(database.connection.user);
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
   });
 
-  it('to a database that does not exist, or by TLS to a server without TLS, states that', async () => {
+  it('reports that the database does not exist, or that the server does not support TLS', async () => {
     expect(await open({ database: 'nowhere' }).existing(['a'], never)).toMatchObject({
       code: 'database_missing',
     });
@@ -54,7 +54,7 @@ describe('a connection to PostgreSQL', () => {
     });
   });
 
-  it('waits no longer than the limit for a locked table, and serves the next call', async () => {
+  it('waits for a locked table no longer than the timeout, and serves the next call', async () => {
     const store = open({ timeoutMs: 300 });
     valueOf(await store.existing(['a'], never));
     const client = await database.pool.connect();
@@ -68,7 +68,7 @@ describe('a connection to PostgreSQL', () => {
     expect(valueOf(await store.existing(['a', 'b'], never))).toEqual(new Set(['a']));
   });
 
-  it('that breaks while idle is opened again', async () => {
+  it('is reopened after it breaks while idle', async () => {
     const store = open();
     valueOf(await store.existing(['a'], never));
     await database.pool.query(
@@ -105,7 +105,7 @@ describe('a connection to PostgreSQL', () => {
     expect(valueOf(await store.existing(['a'], never))).toEqual(new Set(['a']));
   });
 
-  it('without pgvector reports a problem with the column', async () => {
+  it('to a database without pgvector reports an unsupported column type', async () => {
     await database.pool.query('create table arrays (key text, embedding real[], body text)');
     expect(await open({ table: 'arrays' }).describe(never)).toMatchObject({ code: 'unsupported_type' });
   });

@@ -63,7 +63,7 @@ describe('a pgvector table', () => {
     expect(valueOf(await store.describe(never))).toMatchObject({ count: 2, isExactCount: true });
   });
 
-  it('distinguishes texts by their bytes, without returning them', async () => {
+  it('returns digests that distinguish texts by their bytes, and not the texts', async () => {
     await pool.query(`
       create collation ignoring (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
       create table told_apart (id text primary key, embedding vector(2), body text collate ignoring);
@@ -75,7 +75,7 @@ describe('a pgvector table', () => {
     expect(found.map(({ content }) => content)).not.toContain('one');
   });
 
-  it('may have halfvec vectors, numbers and UUIDs as ids, and no fixed length', async () => {
+  it('may have halfvec vectors, numbers or UUIDs as ids, and vectors without a fixed length', async () => {
     const uuid = '0b6a1f3e-59a7-4a57-9d2f-6a1d3c9a7b11';
     await pool.query(`
       create table halves (id bigint primary key, embedding halfvec(2));
@@ -104,7 +104,7 @@ describe('a pgvector table', () => {
     });
   });
 
-  it('may have rows without a vector, which are not part of the store, and vectors without a direction', async () => {
+  it('may have rows without a vector, which are not counted, and zero vectors', async () => {
     await pool.query(`
       create table gaps (id int, embedding vector(2));
       insert into gaps values (1, '[2,0]'), (2, null), (3, '[0,0]')`);
@@ -125,7 +125,7 @@ describe('a pgvector table', () => {
     expect(nowhere.neighbours.map(({ similarity }) => similarity)).toEqual([0, 0]);
   });
 
-  it('is filtered by columns of any type and by JSON paths', async () => {
+  it('can be filtered by columns of any type and by JSON paths', async () => {
     await pool.query(`
       create table filtered (id int, embedding vector(2), year int, draft boolean, metadata jsonb);
       insert into filtered values
@@ -173,7 +173,7 @@ describe('a pgvector table', () => {
     expect(after['index_files']).not.toBe(traits['index_files']);
   });
 
-  it('has traits that state which index serves the distance, and with which settings', async () => {
+  it('has traits that name the index for the configured distance, and its settings', async () => {
     await pool.query(`
       create table indexed (id int, embedding vector(2));
       insert into indexed select n, array[n, 1]::vector from generate_series(1, 20) n`);
@@ -197,7 +197,7 @@ describe('a pgvector table', () => {
   });
 });
 
-describe('the trait index', () => {
+describe('the index trait', () => {
   it.each([
     ['none', 'an expression over the column', 'embedding vector(3)', '((embedding::halfvec(3)) halfvec_cosine_ops)'],
     [
@@ -207,8 +207,8 @@ describe('the trait index', () => {
       '((title::halfvec(3)) halfvec_cosine_ops)',
     ],
     ['none', 'another column', 'embedding vector(3), title vector(3)', '(title vector_cosine_ops)'],
-    ['none', 'a part of the rows', 'embedding vector(3), lang text', `(embedding vector_cosine_ops) where lang = 'de'`],
-    ['none', 'another distance', 'embedding vector(3)', '(embedding vector_l2_ops)'],
+    ['none', 'some of the rows', 'embedding vector(3), lang text', `(embedding vector_cosine_ops) where lang = 'de'`],
+    ['none', 'the column with another distance', 'embedding vector(3)', '(embedding vector_l2_ops)'],
     [
       'hnsw',
       'the rows that have a vector',
@@ -227,7 +227,7 @@ describe('the trait index', () => {
     await pool.query('drop table traits');
   });
 
-  it('describes the table beneath a view', async () => {
+  it('is that of the table beneath a view', async () => {
     await pool.query(`
       create table beneath (id text, embedding vector(3));
       insert into beneath select n, array[n, 1, 2]::vector from generate_series(1, 40) n;
@@ -240,7 +240,7 @@ describe('the trait index', () => {
   });
 });
 
-describe('a table with little statistics in PostgreSQL', () => {
+describe('a table whose PostgreSQL statistics do not show its number of vectors', () => {
   /** Creates a table with 30 topics in sequence, each of 400 documents. */
   async function makeTopics(table: string): Promise<void> {
     await pool.query(`
@@ -264,12 +264,12 @@ describe('a table with little statistics in PostgreSQL', () => {
     return unevenness(perTopic, 300 / 12_000);
   }
 
-  it('is sampled uniformly if it was never analysed', async () => {
+  it('is sampled uniformly if it was never analyzed', async () => {
     await makeTopics('fresh');
     expect(Math.abs(await topicUnevenness('fresh'))).toBeLessThan(4.9);
   });
 
-  it('is sampled uniformly if most of its rows were deleted since, or have no vector', async () => {
+  it('is sampled uniformly if most of its rows have no vector', async () => {
     await makeTopics('shrunk');
     await pool.query(`
       insert into shrunk select n, null from generate_series(12000, 99999) n;
@@ -279,7 +279,7 @@ describe('a table with little statistics in PostgreSQL', () => {
 });
 
 describe('a search through an approximate index', () => {
-  it('is short if the filter loses what the index found, and complete if it is exact', async () => {
+  it('returns too few documents if the filter removes what the index found, and enough if it is exact', async () => {
     await pool.query(`
       create table rare (id int, embedding vector(3), topic text);
       select setseed(0.5);
@@ -303,7 +303,7 @@ describe('a search through an approximate index', () => {
   });
 });
 
-it('a vector is stored in pgvector, and returned, exactly to the last bit', async () => {
+it('pgvector stores and returns a vector exactly, to the last bit', async () => {
   const finite = float32Array({ noNaN: true, noDefaultInfinity: true, minLength: 1 });
   await assert(
     asyncProperty(finite, async (vector) => {
@@ -325,7 +325,7 @@ describe('a table that cannot be read', () => {
     [{ table: 'plain', content: 'text' }, 'column_missing', 'the table plain has no column text'],
     [{ table: 'plain' }, 'unsupported_type', 'the column embedding of plain is of type real[]'],
     [{ table: 'sparse' }, 'unsupported_type', 'is of type sparsevec(5)'],
-  ])('as %j states the problem and the fix', async (settings, code, problem) => {
+  ])('with the settings %j causes an error that states the problem or the fix', async (settings, code, problem) => {
     await pool.query(`
       create table if not exists plain (id int, embedding real[], body text);
       create table if not exists sparse (id int, embedding sparsevec(5))`);
@@ -340,7 +340,7 @@ describe('a table that cannot be read', () => {
     }
   });
 
-  it('because of missing privileges names the grants, and needs no others', async () => {
+  it('because privileges are missing causes an error that names the grants, which are sufficient', async () => {
     await pool.query(`
       create role reader;
       create table guarded (id int, embedding vector(2));
@@ -361,7 +361,7 @@ describe('a table that cannot be read', () => {
     valueOf(await store.existing(['1'], never));
   });
 
-  it('at first is read again later', async () => {
+  it('is read without a restart once it has been created correctly', async () => {
     const store = open({ table: 'later' });
     expect(await store.nearest(search, never)).toMatchObject({ code: 'table_missing' });
     await pool.query(`create table later (id int, embedding vector(3)); insert into later values (1, '[1,0,0]')`);

@@ -33,7 +33,7 @@ async function ask(askers: number, latencyMs: number, concurrency: number, maxPe
 }
 
 describe('callers of one retriever', () => {
-  it.each([1, 2, 3, 5])('%i of them together respect its concurrency and rate limits', async (askers) => {
+  it.each([1, 2, 3, 5])('respect its concurrency and rate limits together (callers: %i)', async (askers) => {
     const [slow, quick] = await Promise.all([ask(askers, 40, 2, 1000), ask(askers, 5, 2, 100)]);
     expect(slow.retriever.asked).toHaveLength(30 * askers);
     expect(slow.retriever.mostAtOnce).toBe(2);
@@ -44,7 +44,7 @@ describe('callers of one retriever', () => {
     expect(early).toEqual([]);
   });
 
-  it('together use the whole concurrency once each has its share', async () => {
+  it('use the whole concurrency limit together', async () => {
     const { retriever } = await ask(2, 200, 4, 1000);
     expect(retriever.mostAtOnce).toBe(4);
   });

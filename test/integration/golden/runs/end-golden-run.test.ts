@@ -105,7 +105,7 @@ describe('a golden run that has ended', () => {
   });
 });
 
-it('a running run is ended as cancelled, with the reason', async () => {
+it('a cancellation ends a run in progress, with the reason', async () => {
   const stores = aStore();
   const { id } = await putRun(stores);
   expect(await cancelGoldenRun(contextOf({ db: { golden: stores }, clock: new SteerableClock() }), id)).toMatchObject({
@@ -114,7 +114,7 @@ it('a running run is ended as cancelled, with the reason', async () => {
   });
 });
 
-it('a run that has ended stays unchanged, and an unknown run is reported as such', async () => {
+it('a cancellation is refused for a run that has ended and for an unknown run', async () => {
   const stores = aStore();
   const deps = contextOf({ db: { golden: stores }, clock: new SteerableClock() });
   const { id } = await putRun(stores, {}, { end: anEnd() });

@@ -168,7 +168,7 @@ describe('a golden run', () => {
 });
 
 describe('a golden run that was interrupted', () => {
-  it('requests only the queries without an answer, and starts its progress there', async () => {
+  it('requests only the queries without an answer, and counts the stored answers in its progress', async () => {
     const { id, runs, worker, progress, start } = await aRun({ queries: 5, stored: answersTo(1, 2, 4) });
     await start();
     expect(worker.retriever.texts).toEqual(['question 3', 'question 5']);
@@ -183,7 +183,7 @@ describe('a golden run that was interrupted', () => {
     expect(await runs.outcomes(id)).toEqual({ ok: 1, empty: 0, error: 1, timeout: 0 });
   });
 
-  it('only computes scores when every query has an answer', async () => {
+  it('requests nothing and only computes scores if every query already has an answer', async () => {
     const { worker, start, end } = await aRun({ queries: 3, stored: answersTo(1, 2, 3) });
     expect(await start()).toBe('ended');
     expect(worker.retriever.asked).toEqual([]);
@@ -218,8 +218,8 @@ describe('a golden run that was interrupted', () => {
   });
 });
 
-describe('a golden run of another worker', () => {
-  it('is left to that worker', async () => {
+describe('a golden run under a lease', () => {
+  it('is left to the worker that holds the lease', async () => {
     const { id, runs, worker, start, holder } = await aRun();
     await runs.hold(id, 'other', 15);
     expect(await start()).toBe('held_elsewhere');
@@ -250,7 +250,7 @@ describe('a golden run of another worker', () => {
     await failure;
   });
 
-  it('stops when another worker took over its lease, and changes nothing of that worker', async () => {
+  it('stops when another worker has taken over the lease, and changes no data of that worker', async () => {
     const { id, runs, worker, start, holder, end } = await aRun({ queries: 2000 });
     const done = start();
     await waitFor(() => worker.retriever.asked.length > 0);
@@ -274,7 +274,7 @@ describe('a golden run of another worker', () => {
     expect((await end()).run?.status).toBe('cancelled');
   });
 
-  it('is not ended twice when the other worker ended it first', async () => {
+  it('is not ended twice when another worker ended it first', async () => {
     const { id, runs, start, end } = await aRun({ queries: 3 });
     const quicker: GoldenRuns = {
       ...runs,
@@ -307,7 +307,7 @@ describe('a golden run of another worker', () => {
 });
 
 describe('a golden run with an error budget', () => {
-  it('is void above the budget: it has no scores, and its checks have no data', async () => {
+  it('is void above the budget, has no scores, and leaves its checks without data', async () => {
     const { start, end } = await aRun({
       queries: 20,
       settings: { onError: 'void', errorBudget: 0.1 },

@@ -49,7 +49,7 @@ it('a run of another version is compared over the queries that both contain', as
   expect(page.map(({ query }) => query.id)).toEqual(['q2']);
 });
 
-/** A run of four queries: one right, one wrong, one failed, and one without results yet. */
+/** A run of four queries: one finds the document at rank 1, one at rank 2, one failed, and one has no answer yet. */
 async function aRun() {
   const { deps, goldenSet } = await aSet();
   const answers = [
@@ -74,7 +74,7 @@ it('every query of a run is listed with its answer and its scores; one without a
   expect(page.map(({ scores }) => scores['hit_rate@1'])).toEqual([1, 0, 0, 0]);
 });
 
-it('queries are sorted from the lowest score, ties by id, across pages', async () => {
+it('queries are sorted by score, lowest first, then by id, across pages', async () => {
   const { deps, run } = await aRun();
   const ids = async (from: number) => {
     const orderBy = { measure: 'mrr', k: 5 } as const;

@@ -145,7 +145,7 @@ describe('a comparison as JSON', () => {
   const json = (parts: Parameters<typeof aDifference>[0]) =>
     comparedJson({ against: 'run-1', differences: [aDifference(parts)] }).metrics['ndcg@10'];
 
-  it('contains the p-value of its verdict when it is not that of the randomization test', () => {
+  it('contains the p-value of the verdict if it differs from that of the randomization test', () => {
     expect(json({ p: 0, pRandomization: 0.25, ciMethod: 'reruns' })).toMatchObject({
       p: 0,
       p_randomization: 0.25,

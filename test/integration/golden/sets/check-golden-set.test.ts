@@ -112,7 +112,7 @@ describe('golden check', () => {
     expect(check.lost.unknown).toEqual(['a']);
   });
 
-  it('counts a document that the manifest lists as deleted as deleted, unless another document has its text', async () => {
+  it('counts a document as deleted if the manifest lists it as deleted and no other document has its text', async () => {
     const { deps, documents, name, watched } = setUp();
     await database.pool.query(
       `insert into index_documents (pipeline, id, place, deleted, since)
@@ -156,19 +156,19 @@ describe('golden check', () => {
 
   it('reports why it cannot check without a store or an embedder, or when the store fails or has no texts', async () => {
     const { deps, documents, name, watched } = setUp();
-    const lookAt = (parts: Parameters<typeof aWatchedPipeline>[0]) =>
+    const checkWith = (parts: Parameters<typeof aWatchedPipeline>[0]) =>
       checkGoldenSet(deps, watched(parts), queries, settings, never);
-    expect((await lookAt({})).labels).toMatchObject({ kind: 'unknown', reason: /names no vector_store/ });
+    expect((await checkWith({})).labels).toMatchObject({ kind: 'unknown', reason: /names no vector_store/ });
     await documents.record(name, new Map([['a', oldText]]), NOON);
     const store = aStore([chunk('b', null)]);
-    expect((await lookAt({ store })).lost.gap).toMatch(/no embedder/);
-    expect((await lookAt({ store, embedder })).lost.gap).toMatch(/returns no texts/);
+    expect((await checkWith({ store })).lost.gap).toMatch(/no embedder/);
+    expect((await checkWith({ store, embedder })).lost.gap).toMatch(/returns no texts/);
     const broken = scriptedStore({
       existing: () => ok(new Set(['b'])),
       nearest: () => failed('It returned 500.'),
     });
-    expect((await lookAt({ store: broken, embedder })).lost.gap).toBe('It returned 500.');
-    expect((await lookAt({ store })).representativeness).toMatchObject({
+    expect((await checkWith({ store: broken, embedder })).lost.gap).toBe('It returned 500.');
+    expect((await checkWith({ store })).representativeness).toMatchObject({
       kind: 'unknown',
       reason: 'no_embedder',
     });
@@ -203,7 +203,7 @@ describe('the texts of judged documents', () => {
     expect([seen.get('a')?.content, seen.get('b')?.content]).toEqual(['new', 'recent']);
   });
 
-  it('fail the job when the store fails, because no measurement reports it; texts read before are stored', async () => {
+  it('fail the job when the store fails, because no measurement reports the failure; texts read before are stored', async () => {
     const { deps, watched, documents, name } = setUp();
     const many = Array.from({ length: 600 }, (_, i) =>
       aGoldenQuery({ id: `q${i}`, judgments: [{ documentId: `d${i}`, grade: 1 }] }),

@@ -23,7 +23,7 @@ async function importAll(...lists: readonly (readonly unknown[])[]) {
   return versions;
 }
 
-it('the same queries are the same content, however their JSON is written', async () => {
+it('the same queries never create a new version, however their JSON is written', async () => {
   const otherwise = {
     judgments: [{ document_id: 'd1' }, { document_id: 'd2', grade: 1 }],
     tags: { area: 'billing', language: 'en' },
@@ -33,7 +33,7 @@ it('the same queries are the same content, however their JSON is written', async
   expect(await importAll([one], [otherwise], [one])).toEqual([1, 1, 1]);
 });
 
-it('warns of queries whose texts a new version cuts off', async () => {
+it('an import warns of queries whose texts the new version cuts off', async () => {
   const sets = createGoldenSets(database.pool);
   const two = { ...one, id: 'q2', text: 'Where do I pay?' };
   await importGoldenQueries(sets, 'cut off', [[one, two]], NOON);
@@ -49,7 +49,7 @@ it.each([
   ['tag', { ...one, tags: { language: 'de', area: 'billing' } }],
   ['document', { ...one, relevant: ['d1', 'd3'] }],
   ['grade', { ...one, relevant: undefined, judgments: { d1: 1, d2: 2 } }],
-])('a change of %s is new content', async (_, changed) => {
+])('a changed %s creates a new version', async (_, changed) => {
   expect(await importAll([one], [JSON.parse(JSON.stringify(changed))])).toEqual([1, 2]);
 });
 

@@ -79,7 +79,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
 }
 
 describe('the golden scores weighted by the mix of live traffic', () => {
-  it('follow the queries of users, weighted by the samples', async () => {
+  it('weight golden queries by the live traffic that the samples represent', async () => {
     // The 25 samples about shipping, at a sampling rate of a tenth, represent 250 queries; 50 queries are about paying.
     const latest = await measure([...live('pay', 50, 1), ...live('ship', 25, 0.1)]);
     const score = latest.get('golden_live_mix_ndcg')?.newest;
@@ -89,14 +89,14 @@ describe('the golden scores weighted by the mix of live traffic', () => {
     expect(score?.details).toMatchObject({ metric: 'ndcg@10', represented: 1 });
   });
 
-  it('include the share of live traffic that the set covers', async () => {
+  it('come with the share of live traffic that the set covers', async () => {
     const latest = await measure([...live('pay', 50, 1), ...live('login', 50, 1)]);
     const covered = latest.get('golden_representativeness')?.newest;
     expect(covered?.value).toBeLessThanOrEqual(0.5);
     expect(covered?.n).toBe(100);
   });
 
-  it('are null without live queries or an embedder, with the reason', async () => {
+  it('come with a reason instead of that share without live queries or an embedder', async () => {
     expect((await measure([])).get('golden_representativeness')?.gap).toMatchObject({ reason: 'no_vectors' });
     const without = await measure(live('pay', 5, 1), { embedder: null });
     expect(without.get('golden_representativeness')?.gap).toMatchObject({ reason: 'no_embedder' });

@@ -19,12 +19,12 @@ const aPin = async (pipeline: string, at = minutes(0)) => {
 };
 
 describe('a pinned baseline', () => {
-  it('is null until a person pins a run', async () => {
+  it('is null until a user pins a run', async () => {
     expect(await open().baselines.pinned('never-pinned', 'faq')).toBeNull();
     expect(await open().baselines.unpin('never-pinned', 'faq', 'ada', minutes(1))).toBe(false);
   });
 
-  it('is pinned with its noise, only for its pipeline and set', async () => {
+  it('is stored with its noise, only for its pipeline and set', async () => {
     const pin = await aPin('pinned');
     await open().baselines.pin(pin, 'ada');
     expect(await open().baselines.pinned('pinned', 'faq')).toEqual({ ...pin, excludedRuns: [], unpinnedAt: null });
@@ -56,7 +56,7 @@ describe('a pinned baseline', () => {
     expect(await open().baselines.means(second.runId)).toBeNull();
   });
 
-  it('is the only one, even when several people pin at once', async () => {
+  it('is the only one, even when several users pin runs at once', async () => {
     const pins = await Promise.all(Array.from({ length: 5 }, () => aPin('raced')));
     await Promise.all(pins.map((pin) => open().baselines.pin(pin, 'ada')));
     const all = await open().baselines.list({ pipeline: 'raced', limit: 10 });

@@ -55,7 +55,7 @@ describe('the batches of a golden run', () => {
     expect(await batches.claim(id, 'w', 60)).toBeNull();
   });
 
-  it('keep their run from being treated as abandoned while one is in progress', async () => {
+  it('keep their run from being treated as abandoned while a worker holds one of them', async () => {
     const { id, runs, batches } = await aRunOf(60);
     const isAbandoned = async (): Promise<boolean> => (await runs.abandoned()).some((run) => run.id === id);
     expect(await isAbandoned()).toBe(true);

@@ -6,7 +6,7 @@ import { hours } from '../../../support/measurements.ts';
 
 const database = useDatabase();
 
-it('stores the newest text of each judged document of a pipeline', async () => {
+it('the table returns the newest text of each judged document of a pipeline', async () => {
   const documents = createGoldenDocuments(database.pool);
   await documents.record('docs', new Map([['a', 'old']]), NOON);
   const texts = new Map([
@@ -21,7 +21,7 @@ it('stores the newest text of each judged document of a pipeline', async () => {
   await documents.record('docs', new Map(), NOON);
 });
 
-it('keeps the text before the last change', async () => {
+it('the table keeps the text from before the last change', async () => {
   const documents = createGoldenDocuments(database.pool);
   const textAt = async (hour: number) => (await documents.textsAt('changing', ['a', 'b'], hours(hour))).get('a');
   await documents.record('changing', new Map([['a', 'first']]), hours(0));

@@ -30,7 +30,7 @@ const idsOf = async (filter: Parameters<GoldenRuns['list']>[0]): Promise<string[
   (await runs().list(filter)).map(({ id }) => id);
 
 describe('a new run', () => {
-  it('is running and keeps its settings, even years later', async () => {
+  it('is running and has the settings with which it was created', async () => {
     const run = await create({ trigger: 'schedule', scheduledFor: minutes(-1) });
     expect(await runs().find(run.id)).toEqual({
       ...run,
@@ -48,7 +48,7 @@ describe('a new run', () => {
     });
   });
 
-  it('is null for an id that does not exist', async () => {
+  it('is not found by an id that does not exist', async () => {
     expect(await runs().find('no-such-run')).toBeNull();
   });
 
@@ -77,7 +77,7 @@ describe('a new run', () => {
 });
 
 describe('the lease of a run', () => {
-  it('is held by one worker, who may renew it, and refused to another', async () => {
+  it('is held by one worker, which may renew it, and refused to another', async () => {
     const { id } = await create();
     expect(await runs().hold(id, 'worker-a', 60)).toBe(true);
     expect(await runs().hold(id, 'worker-b', 60)).toBe(false);
@@ -120,7 +120,7 @@ describe('the lease of a run', () => {
 });
 
 describe('the answers of a run', () => {
-  it('are stored unchanged: ragged lists, no scores, failures', async () => {
+  it('are stored unchanged, including missing scores and failures', async () => {
     const { id } = await create();
     const answers = [
       anAnswer({
@@ -149,7 +149,7 @@ describe('the answers of a run', () => {
     expect(await runs().outcomes(id)).toEqual({ ok: 2, empty: 1, error: 1, timeout: 1 });
   });
 
-  it('list the failures of the retriever, in the order in which they occurred', async () => {
+  it('are returned in the order in which they were stored, with a summary of the failures', async () => {
     const { id } = await create();
     expect(await runs().failure(id)).toBeNull();
     const reset = aFailedAnswer({ queryId: 'q9', errorCode: 'connection_reset', errorMessage: 'It hung up.' });
@@ -195,7 +195,7 @@ describe('the answers of a run', () => {
     expect(await runs().outcomes(id)).toEqual({ ok: 2, empty: 0, error: 0, timeout: 0 });
   });
 
-  it('are counted once when workers save the same ones at once', async () => {
+  it('are counted once when several workers save the same answers at once', async () => {
     const { id } = await create();
     const answers = Array.from({ length: 200 }, (_, index) => anAnswer({ queryId: `q${index}` }));
     const orders = [answers, answers.toReversed(), answers, answers.toReversed()];
@@ -237,7 +237,7 @@ describe('the end of a run', () => {
     expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
   });
 
-  it('stores the label report and the comparisons with other runs, number by number', async () => {
+  it('stores the label report and the comparisons with other runs unchanged', async () => {
     const pipeline = 'compared';
     const before = await create({ pipeline, startedAt: minutes(-10) });
     const { id } = await create({ pipeline });
@@ -295,7 +295,7 @@ describe('the end of a run', () => {
     expect((await runs().find(id))?.noAnswer).toEqual(noAnswer);
   });
 
-  it('stores the cost of the embeddings, for the answers that report one', async () => {
+  it('stores the size and the repetition of the context, for the answers that report them', async () => {
     const { id } = await create();
     const context = { characters: 812, repeated: 0.25 };
     await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', context }), anAnswer({ queryId: 'q2' })]);
@@ -327,7 +327,7 @@ describe('the end of a run', () => {
     expect(await runs().checks(id)).toEqual([]);
   });
 
-  it('is stored once, and the first one is final', async () => {
+  it('is stored once, and the first end is final', async () => {
     const { id } = await create();
     const statuses: readonly Exclude<RunStatus, 'running'>[] = ['completed', 'failed', 'void', 'cancelled'];
     const ended = await Promise.all(
@@ -356,7 +356,7 @@ describe('the end of a run', () => {
 });
 
 describe('abandoned runs', () => {
-  it('include only running runs without a lease, oldest first', async () => {
+  it('include only running runs without a valid lease, oldest first', async () => {
     const mine = { pipeline: 'abandoned' };
     const young = await create({ ...mine, startedAt: minutes(5) });
     const old = await create({ ...mine, startedAt: minutes(1) });
@@ -397,7 +397,7 @@ describe('the list of runs', () => {
   });
 });
 
-/** The order of stored results is irrelevant. */
+/** Indexes answers by query, because the order of stored answers is irrelevant. */
 function byQuery(answers: readonly QueryAnswer[]): Map<string, QueryAnswer> {
   return new Map(answers.map((answer) => [answer.queryId, answer]));
 }

@@ -41,7 +41,7 @@ const database = useDatabase();
 const store = () => createGoldenSets(database.pool);
 
 describe('a golden set', () => {
-  it('is version 1 when its name is new, with the facts about the import', async () => {
+  it('is version 1 when its name is new, and has the details of the import', async () => {
     const set = aSet();
     const { set: version, created } = await store().add(set, tuesday);
     expect(created).toBe(true);
@@ -253,7 +253,7 @@ const anyQuery: fc.Arbitrary<GoldenQuery> = fc.record({
   }),
 });
 
-/** The order of judgments is irrelevant. */
+/** Indexes the judgments of a query by document, because their order is irrelevant. */
 function comparable(query: GoldenQuery): unknown {
   return {
     ...query,

@@ -19,7 +19,7 @@ const latestOf = async (pipeline: string): Promise<LatestRun | undefined> =>
   (await runs().latest()).find((latest) => latest.pipeline === pipeline);
 
 describe('the latest run of a pipeline and set', () => {
-  it('is null before the first run', async () => {
+  it('does not exist before the first run', async () => {
     expect(await latestOf('never-ran')).toBeUndefined();
   });
 

@@ -58,18 +58,18 @@ const orderOf = (line: string): number =>
   Buffer.from(line).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 7);
 
 it.each([
-  ['one query after the other', lines.flat()],
-  ['with a query that comes back at the end', [...split.slice(0, 40), ...others.flat(), ...split.slice(40)]],
+  ['that is grouped by query', lines.flat()],
+  ['with a query that reappears at the end', [...split.slice(0, 40), ...others.flat(), ...split.slice(40)]],
   [
-    'with a query that comes back in the middle',
+    'with a query that reappears in the middle',
     [...split.slice(0, 40), ...others.slice(0, 90).flat(), ...split.slice(40), ...others.slice(90).flat()],
   ],
-  ['in an order by chance', lines.flat().toSorted((a, b) => orderOf(a) - orderOf(b))],
+  ['in random order', lines.flat().toSorted((a, b) => orderOf(a) - orderOf(b))],
   [
-    'a rank of all queries after the other',
+    'that is grouped by rank',
     Array.from({ length: RESULTS }, (_, place) => lines.map((own) => own[place] ?? '')).flat(),
   ],
-])('a run %s is scored', async (_, written) => {
+])('a run %s gets the same scores as separately scored queries', async (_, written) => {
   const run = path.join(folder, 'run.txt');
   const unjudged = ['x1 Q0 document 1 1 t\n', 'x2 Q0 document 1 1 t\n'];
   await writeFile(run, [unjudged[0], ...written, unjudged[1]].join(''));
@@ -95,7 +95,7 @@ it.each([
 it.each([
   ['first', 10],
   ['last', QUERIES * RESULTS - 10],
-])('the line number of an error is reported, also in the %s batch', async (_, line) => {
+])('the line number of an error is reported, even in the %s batch', async (_, line) => {
   const run = path.join(folder, 'wrong.txt');
   const written = lines.flat();
   written[line - 1] = 'q1 Q0 document 1 high run\n';
@@ -106,7 +106,7 @@ it.each([
   });
 });
 
-it('a repeated document is reported with its query, also in the last batch', async () => {
+it('a repeated document is reported with its query, even in the last batch', async () => {
   const run = path.join(folder, 'repeated.txt');
   await writeFile(run, [...lines.flat(), lines.at(-1)?.[4] ?? ''].join(''));
   await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toThrow(`${run}: The query "q${QUERIES - 1}"`);

@@ -64,7 +64,7 @@ describe('a pipeline that is removed from the config', () => {
       for (const one of receivers) one.close();
       await server.close();
     });
-    const tell = (at: Date) =>
+    const notifyAt = (at: Date) =>
       notify(
         contextOf({
           db: {
@@ -82,12 +82,12 @@ describe('a pipeline that is removed from the config', () => {
       );
     await follow(START, [docs, other]);
     await record(minutes(1));
-    await tell(minutes(2));
+    await notifyAt(minutes(2));
     await follow(minutes(4), [other]);
     expect(await incidents().current(docs.name)).not.toBeNull();
     await follow(minutes(6), [other]);
     await follow(minutes(7), [other]);
-    for (const at of [7, 8]) await tell(minutes(at));
+    for (const at of [7, 8]) await notifyAt(minutes(at));
     expect(await incidents().list({ pipeline: docs.name, limit: 10 })).toMatchObject([
       { closedAt: minutes(6), closedBecause: 'left_config' },
     ]);
@@ -107,7 +107,7 @@ describe('a pipeline that is removed from the config', () => {
     expect(await incidents().list({ pipeline: docs.name, limit: 10 })).toMatchObject([{ closedAt: null }]);
   });
 
-  it('is not ended by a scheduler that has just started after a time without schedulers', async () => {
+  it('keeps its incident if a scheduler has just started after a time without schedulers', async () => {
     await follow(START, [docs]);
     await record(minutes(1));
     await follow(minutes(60), [other], minutes(60));
@@ -126,7 +126,7 @@ describe('a pipeline that is removed from the config', () => {
     expect(await record(minutes(9))).toBe('opened');
   });
 
-  it('loses its status rows, and keeps the retention of its queries until they are gone', async () => {
+  it('loses its status rows, and keeps the retention of its queries until these are deleted', async () => {
     const { pool } = database;
     await follow(START, [docs, other]);
     const named = [docs.name];
@@ -147,7 +147,7 @@ describe('a pipeline that is removed from the config', () => {
 });
 
 describe('a golden set that is removed from the config', () => {
-  it('has no latest run any more, on which gauges and status are based', async () => {
+  it('no longer has a latest run, from which gauges and status are derived', async () => {
     const runs = createGoldenRuns(database.pool);
     const stores = { sets: createGoldenSets(database.pool), runs };
     await createRun(stores, { pipeline: docs.name, goldenSet: 'faq' });

@@ -105,7 +105,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     await evaluateChecks(deps);
     return id;
   };
-  return { ran, look: () => diagnoseNow(deps, pipeline) };
+  return { ran, diagnose: () => diagnoseNow(deps, pipeline) };
 }
 
 const slow: ThresholdCheck = {
@@ -119,35 +119,35 @@ const slow: ThresholdCheck = {
 };
 
 it('a slow retriever is compared with the fast one, not with the first slow runs that were not confirmed', async () => {
-  const { ran, look } = await aWorld({ thresholds: [slow] });
+  const { ran, diagnose } = await aWorld({ thresholds: [slow] });
   await ran(1, rightAnswer);
   const good = await ran(2, rightAnswer);
   await ran(3, rightAnswer, 300);
   await ran(4, rightAnswer, 300);
-  expect(await look()).toBeNull();
+  expect(await diagnose()).toBeNull();
   const confirmed = await ran(5, rightAnswer, 300);
-  expect(await look()).toMatchObject({ cause: 'retriever_slow', runId: confirmed, referenceRunId: good });
-  expect((await look())?.summary).toContain('Calls took 304 ms (95th percentile); previously, they took 24 ms.');
+  expect(await diagnose()).toMatchObject({ cause: 'retriever_slow', runId: confirmed, referenceRunId: good });
+  expect((await diagnose())?.summary).toContain('Calls took 304 ms (95th percentile); previously, they took 24 ms.');
 });
 
-it('a regression that takes two runs is compared with the run before both', async () => {
+it('a regression that two runs confirm is compared with the run before both', async () => {
   const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 2 } as const;
-  const { ran, look } = await aWorld({ checks: goldenChecks({ regressions: [regression] }) });
+  const { ran, diagnose } = await aWorld({ checks: goldenChecks({ regressions: [regression] }) });
   await ran(1, rightAnswer);
   const good = await ran(2, rightAnswer);
   const cut = (index: number) => rightAnswer(index).slice(0, 3);
   await ran(3, cut);
-  expect(await look()).toBeNull();
+  expect(await diagnose()).toBeNull();
   const confirmed = await ran(4, cut);
-  expect(await look()).toMatchObject({ cause: 'cut_off_answers', runId: confirmed, referenceRunId: good });
+  expect(await diagnose()).toMatchObject({ cause: 'cut_off_answers', runId: confirmed, referenceRunId: good });
 });
 
-it('a slowdown without timeouts is not offered as a cause of lower scores', async () => {
+it('a slowdown without timeouts is not reported as a cause of lower scores', async () => {
   const floor = { measure: 'ndcg@10', below: 0.3, severity: 'critical' } as const;
-  const { ran, look } = await aWorld({ checks: goldenChecks({ floors: [floor] }) });
+  const { ran, diagnose } = await aWorld({ checks: goldenChecks({ floors: [floor] }) });
   await ran(1, rightAnswer, 60);
   await ran(2, (index) => rightAnswer((index + 7) % 40), 300);
-  const found = await look();
+  const found = await diagnose();
   expect(found?.cause).not.toBe('retriever_slow');
   expect(found?.ranked.find(({ cause }) => cause === 'retriever_slow')?.probability).toBe(0);
 });

@@ -96,7 +96,7 @@ describe('the chart of an incident', () => {
 });
 
 describe('the link to the chart of an incident', () => {
-  it('returns the image to everyone who has the link, and rejects guesses', async () => {
+  it('returns the image to anyone who has the link, and rejects guessed links', async () => {
     await measured(0.05, 0.06, 0.3);
     const { id } = await anIncidentOf(coverage);
     const app = fastify();

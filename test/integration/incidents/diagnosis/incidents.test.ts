@@ -47,7 +47,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().isEcho(pipeline, echo, hours(4))).toBe(false);
   });
 
-  it('are read as they were stored', async () => {
+  it('are returned as they were stored', async () => {
     const pipeline = aPipeline();
     const said = aDiagnosis({
       pipeline,
@@ -104,7 +104,7 @@ describe('incidents in PostgreSQL', () => {
     });
   });
 
-  it('keep the evidence of each step, also in JSON', async () => {
+  it('keep the evidence of each earlier diagnosis, and return it as JSON', async () => {
     const pipeline = aPipeline();
     const sentence = '5 of 100 golden queries failed.';
     const failures = { name: 'failures', state: 'some', sentence, from: null, n: null } as const;
@@ -161,7 +161,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().current(pipeline)).toMatchObject({ severity: 'critical' });
   });
 
-  it('are found by the time in which they were open', async () => {
+  it('can be listed by the period during which they were open', async () => {
     const pipeline = aPipeline();
     await record(pipeline, 2);
     await incidents().close(pipeline, hours(4));
@@ -190,7 +190,7 @@ describe('incidents in PostgreSQL', () => {
 });
 
 describe('a topic in a stored diagnosis', () => {
-  it('has its current name, and none once its words are erased', async () => {
+  it('is shown by its current label, and by its id once the label is erased', async () => {
     const pipeline = aPipeline();
     const id = 't-0f44e5208c';
     const search = { pipeline, from: hours(-6), until: hours(0), baselineVersion: 1, sessions: 400, lacking: null };

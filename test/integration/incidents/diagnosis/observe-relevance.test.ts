@@ -30,7 +30,7 @@ async function observed(hitRate: number, parts: Parameters<typeof aMeasurement>[
   return observeRelevance({ pipeline, good: hours(-2), opened: hours(-1), measurements, latest });
 }
 
-it('reports a drop in judged relevance if the whole confidence interval is below the earlier score', async () => {
+it('a drop in judged relevance is reported if the whole confidence interval is below the earlier score', async () => {
   const found = { state: 'below', measure: 'live_hit_rate', value: 0.5, ciHigh: 0.6, before: 0.9 };
   expect(await observed(0.5)).toMatchObject(found);
   expect(await observed(0.85)).toBeNull();

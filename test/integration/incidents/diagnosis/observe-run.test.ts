@@ -48,15 +48,15 @@ async function observed(value: number, windows: readonly ClosedWindow[] = [], is
   return observeDensity(tables, 'docs', stored, latestAt(NOON, aMeasurement(density)), hours(-2), NOON);
 }
 
-it('reports a drop in density while its alert is open', async () => {
+it('a drop in density is reported while the density alert is open', async () => {
   expect(await observed(0.8)).toMatchObject({ value: 0.8, hasFallen: true });
 });
 
-it('reports recovered density although the alert stays open for another day', async () => {
+it('recovered density is reported although the density alert is still open', async () => {
   expect(await observed(1.02)).toMatchObject({ value: 1.02, hasFallen: false, questions: null });
 });
 
-it('reports whether coverage fell in the windows since the onset, before the density alert can fire', async () => {
+it('a drop in coverage since the onset is reported before the density alert can fire', async () => {
   const since = async (...windows: readonly ClosedWindow[]) => (await observed(0.98, windows, false))?.since;
   expect(await since(anHour(-3, 60), anHour(-2, 5))).toMatchObject({
     sessions: 100,
@@ -135,7 +135,7 @@ describe('the run that shows the fault', () => {
     expect(await shown(null)).toBe('run-2');
   });
 
-  it('is a run of the first golden set if the alert concerns no set, as a control', async () => {
+  it('is a run of the first golden set if the alert concerns no set', async () => {
     await ran(1, 'ok');
     await ran(2, 'ok', { set: 'other' });
     expect(await shown(null)).toBe('run-1');
@@ -147,7 +147,7 @@ describe('the run that shows the fault', () => {
 });
 
 describe('the reference run', () => {
-  it('is the last run before it without a firing alert', async () => {
+  it('is the last earlier run without a firing alert', async () => {
     await ran(1, 'ok');
     await ran(2, 'no_data');
     await ran(3, 'critical');
@@ -193,12 +193,12 @@ describe('the reference run', () => {
     expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
   });
 
-  it('is absent if there is neither', async () => {
+  it('is absent if there is neither a good run nor a pinned baseline', async () => {
     expect(await goodBefore(await ran(1, 'critical'))).toBeNull();
   });
 });
 
-it('counts results that belonged to a live query with another text before the fault', async () => {
+it('golden results that belonged to other live queries before the fault are counted', async () => {
   const set = 'lists';
   const ids = Array.from({ length: 12 }, (_, at) => `q${at}`);
   await stores().sets.add(aNewGoldenSet({ name: set, queries: ids.map((id) => aGoldenQuery({ id, text: id })) }), NOON);
@@ -233,7 +233,7 @@ it('counts results that belonged to a live query with another text before the fa
   expect(seen.reference?.answers.foreign).toEqual({ compared: 12, foreign: 12, usual: 0 });
 });
 
-it('counts a document as deleted even if recalld read its deletion in the manifest only after the run', async () => {
+it('a document counts as deleted even if recalld read its deletion in the manifest only after the run', async () => {
   const label = (documentId: string) => ({ queryId: documentId, documentId, grade: 1, fate: 'lost' }) as const;
   const labels = {
     kind: 'probed',

@@ -26,9 +26,9 @@ const listOf = (word: string, query: number) => [`${word}-${query}`, `${word}-${
 /** Twelve queries from a day ago, and twelve from the last half hour; each query's text is its number. */
 async function replayed(
   parts: {
-    /** Prefix of the document ids in the older queries' results; default: `good`, as in a replay. */
+    /** Prefix of the document ids in the older queries' results; by default `good`, like the results of the replay. */
     readonly before?: string;
-    /** Prefix of the document ids in the recent queries' results; default: `good`, as in a replay. */
+    /** Prefix of the document ids in the recent queries' results; by default `good`, like the results of the replay. */
     readonly now?: string;
     readonly retriever?: Retriever['retrieve'];
     readonly sample?: Partial<LiveSample>;
@@ -97,7 +97,7 @@ describe('live queries that are replayed during an incident', () => {
     expect(found).toMatchObject({ value: 1, n: 12, details: { before: 0 } });
   });
 
-  it('are asked with their segments and the number of documents that users got', async () => {
+  it('are sent with their segments and the number of documents that users requested', async () => {
     const requests: unknown[] = [];
     const retriever: Retriever['retrieve'] = async ({ k, tags }) => {
       requests.push({ k, tags });

@@ -88,19 +88,19 @@ describe('explanations of one pipeline', () => {
     const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
     const pipeline = aPipeline('left', new MemoryRetriever(clock, () => ['d1'], 1), [one]);
     const turns = createExplainTurns();
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     const end = anEnd();
     const held = turns.take(context(), pipeline, never, () => end.reached);
-    const waiting = turns.take(context(), pipeline, gone.signal, async () => 'answered');
-    gone.abort(new Error('the caller is gone'));
+    const waiting = turns.take(context(), pipeline, disconnected.signal, async () => 'answered');
+    disconnected.abort(new Error('the caller is gone'));
     await expect(waiting).rejects.toThrow('the caller is gone');
     end.reach();
     await held;
   });
 });
 
-describe('tags of a caller without scope admin', () => {
-  it('must be the tags of a golden query of the pipeline, with their values together', async () => {
+describe('tags of a caller without the admin scope', () => {
+  it('must all occur together on one golden query of the pipeline', async () => {
     const sets = createGoldenSets(database.pool);
     const queries = [
       { id: 'q1', text: 'a', tags: { tenant: 'a', timeline: 'intro' }, judgments: [{ documentId: 'd', grade: 1 }] },

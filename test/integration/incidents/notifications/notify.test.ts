@@ -49,48 +49,48 @@ function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConf
   });
 }
 
-const look = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
+const recordDiagnosis = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
   incidents().record([anAlert({ severity })], aDiagnosis({ pipeline, ...parts }), clock.now());
 /** Opens an incident whose cause is confirmed. */
-async function open(...of: Parameters<typeof look>): Promise<void> {
-  await look(...of);
+async function open(...of: Parameters<typeof recordDiagnosis>): Promise<void> {
+  await recordDiagnosis(...of);
   await clock.advance(12_000);
-  await look(...of);
+  await recordDiagnosis(...of);
 }
-const heard = (): string[] =>
+const receivedEvents = (): string[] =>
   server.requests.map(({ body }) => {
     const { event, event_action: action } = JSON.parse(body) as Record<string, string>;
     return event ?? action ?? 'text';
   });
 
 describe('the receivers of notifications', () => {
-  it('get one message to open and one to close, however many replicas look', async () => {
+  it('get one message when an incident opens and one when it closes, however many replicas notify', async () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();
     await Promise.all([1, 2, 3, 4].map(() => notify(deps, never)));
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened']);
+    expect(receivedEvents()).toEqual(['incident.opened']);
     await incidents().close(pipeline, clock.now());
     await Promise.all([1, 2, 3, 4].map(() => notify(deps, never)));
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened', 'incident.closed']);
+    expect(receivedEvents()).toEqual(['incident.opened', 'incident.closed']);
     expect(counted).toEqual(['webhook sent', 'webhook sent']);
   });
 
-  it('get what was due although the process that had taken it died, once its lease is over', async () => {
+  it('get a message whose worker died once the lease of that worker has expired', async () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();
     const [incident] = await incidents().open();
     await deps.db.notifications.add(incident?.id ?? '', deps.receivers[0]?.id ?? '', 'opened', clock.now());
     expect(await deps.db.notifications.take(clock.now())).toHaveLength(1);
     await notify(deps, never);
-    expect(heard()).toEqual([]);
+    expect(receivedEvents()).toEqual([]);
     await clock.advance(61_000);
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened']);
+    expect(receivedEvents()).toEqual(['incident.opened']);
   });
 
-  it('are tried again while they fail, and hear the beginning before the end', async () => {
+  it('are retried while they fail, and get the opening message before the closing message', async () => {
     const deps = depsFor({ kind: 'webhook' });
     server.respondWith(inTurn(status(503), status(503), json({})));
     await open();
@@ -101,11 +101,11 @@ describe('the receivers of notifications', () => {
     await notify(deps, never);
     await incidents().close(pipeline, clock.now());
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened', 'incident.opened', 'incident.opened', 'incident.closed']);
+    expect(receivedEvents()).toEqual(['incident.opened', 'incident.opened', 'incident.opened', 'incident.closed']);
     expect(counted).toEqual(['webhook failed', 'webhook failed', 'webhook sent', 'webhook sent']);
   });
 
-  it('are abandoned after an hour, which is counted and said without the address', async () => {
+  it('get no further attempts after failing for an hour, which is counted and logged without their URL', async () => {
     const deps = depsFor({ kind: 'slack', url: `${server.url}/services/T0/SECRET` });
     server.respondWith(status(500));
     await open();
@@ -122,7 +122,7 @@ describe('the receivers of notifications', () => {
     expect(JSON.stringify(logger.lines)).not.toContain('SECRET');
   });
 
-  it('hear of no fault that is over, but of its end alone, when they took nothing while it lasted', async () => {
+  it('get only the closing message of an incident whose opening message failed until it closed', async () => {
     const deps = depsFor({ kind: 'webhook' });
     server.respondWith(inTurn(status(500), json({})));
     await open();
@@ -130,47 +130,47 @@ describe('the receivers of notifications', () => {
     await incidents().close(pipeline, clock.now());
     await clock.advance(20_000);
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened', 'incident.closed']);
+    expect(receivedEvents()).toEqual(['incident.opened', 'incident.closed']);
     await clock.advance(60 * 60_000);
     await notify(deps, never);
     expect(server.requests).toHaveLength(2);
   });
 
-  it('hear of the end alone of an incident that opened and closed between two rounds', async () => {
+  it('get only the closing message of an incident that opened and closed between two rounds', async () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();
     await incidents().close(pipeline, clock.now());
     await notify(deps, never);
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.closed']);
+    expect(receivedEvents()).toEqual(['incident.closed']);
   });
 
-  it('wait for the cause, and get it in the first message, over a restart', async () => {
-    await look({ cause: 'unknown', confidence: 'low' });
+  it('get the cause in the first message if it becomes known in time, even after a restart', async () => {
+    await recordDiagnosis({ cause: 'unknown', confidence: 'low' });
     await clock.advance(10_000);
     await notify(depsFor({ kind: 'webhook' }), never);
-    expect(heard()).toEqual([]);
-    await look();
+    expect(receivedEvents()).toEqual([]);
+    await recordDiagnosis();
     await notify(depsFor({ kind: 'webhook' }), never);
-    expect(heard()).toEqual(['incident.opened']);
+    expect(receivedEvents()).toEqual(['incident.opened']);
     expect(server.requests[0]?.body).toContain('Likely cause: the retriever is down');
   });
 
-  it('get a first message without a cause after 15 seconds, and one follow-up when it becomes known', async () => {
+  it('get a first message without a cause after 15 seconds, and one follow-up when the cause becomes known', async () => {
     const deps = depsFor({ kind: 'webhook' });
-    await look();
+    await recordDiagnosis();
     await clock.advance(15_000);
     await notify(deps, never);
     expect(server.requests[0]?.body).toContain('Cause not yet known.');
-    await look();
+    await recordDiagnosis();
     await notify(deps, never);
     await clock.advance(15_000);
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened', 'incident.updated']);
+    expect(receivedEvents()).toEqual(['incident.opened', 'incident.updated']);
     expect(server.requests[1]?.body).toContain('Likely cause: the retriever is down');
   });
 
-  it('read at the end what it recovered to, and nothing of the fault in the present tense', async () => {
+  it('get a closing message with the recovered value and without the text of the alert', async () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();
     await notify(deps, never);
@@ -184,7 +184,7 @@ describe('the receivers of notifications', () => {
     expect(server.requests[1]?.body).not.toContain(anAlert().text);
   });
 
-  it('hear of an incident that a silence held back once the silence has ended', async () => {
+  it('get the opening message of a silenced incident when the silence ends', async () => {
     const deps = depsFor({ kind: 'webhook' });
     const startsAt = clock.now();
     const endsAt = new Date(startsAt.getTime() + 3_600_000);
@@ -192,44 +192,44 @@ describe('the receivers of notifications', () => {
     await deps.db.silences.add(silence, { name: 'ann', by: 'ann' }, startsAt);
     await open();
     await notify(deps, never);
-    expect(heard()).toEqual([]);
+    expect(receivedEvents()).toEqual([]);
     await clock.advance(3_600_000);
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened']);
+    expect(receivedEvents()).toEqual(['incident.opened']);
   });
 
-  it('hear of a recovery whose message failed for days', async () => {
+  it('get the closing message even if no process sent messages for days', async () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();
     await notify(deps, never);
     await incidents().close(pipeline, clock.now());
     await clock.advance(8 * DAY_MS);
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened', 'incident.closed']);
+    expect(receivedEvents()).toEqual(['incident.opened', 'incident.closed']);
   });
 
-  it('are told as much as they asked for', async () => {
+  it('get only incidents of their minimum severity or above', async () => {
     const deps = depsFor({ kind: 'webhook' }, { kind: 'slack', min_severity: 'warning' });
     await open({}, 'warning');
     await notify(deps, never);
-    expect(heard()).toEqual(['text']);
+    expect(receivedEvents()).toEqual(['text']);
   });
 
-  it('hear a guess at another cause only where that makes no sound', async () => {
+  it('get a low-confidence change of the cause only if the update does not alert people again', async () => {
     const deps = depsFor({ kind: 'webhook' }, { kind: 'pagerduty' });
     await open();
     await notify(deps, never);
     await clock.advance(60_000);
-    await look({ cause: 'index_lost_documents', confidence: 'low', runId: 'run-2' });
+    await recordDiagnosis({ cause: 'index_lost_documents', confidence: 'low', runId: 'run-2' });
     await notify(deps, never);
     await notify(deps, never);
-    expect(heard().toSorted()).toEqual(['incident.opened', 'trigger', 'trigger']);
+    expect(receivedEvents().toSorted()).toEqual(['incident.opened', 'trigger', 'trigger']);
     expect(server.requests.at(-1)?.body).toContain('Likely cause: documents missing from the index');
   });
 });
 
-describe('a receiver that answers 200 and has delivered nothing', () => {
-  it('has not got the message, by the code of its refusal', async () => {
+describe('a receiver that returns status 200 with an error in the body', () => {
+  it('counts as failed', async () => {
     const refusing = await startFaultServer(json({ ok: false, error: 'channel_not_found' }));
     onTestFinished(() => refusing.close());
     const deps = depsFor({ kind: 'slack', url: refusing.url });

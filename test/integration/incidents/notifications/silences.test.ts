@@ -26,12 +26,12 @@ async function gauge(hour: number): Promise<number | undefined> {
 }
 
 describe('a silence', () => {
-  it('is on from its start to its end, as the gauge that the alert rules read', async () => {
+  it('sets the gauge that the alert rules read, from its start to its end', async () => {
     await addSilence(at(0), rebuild, ann);
     expect(await Promise.all([0, 1, 2.9, 3].map(gauge))).toEqual([0, 1, 1, 0]);
   });
 
-  it('is listed until it ends, and ends early when a person says so, which the audit log shows', async () => {
+  it('is listed until it ends, and a user can end it early, which the audit log records', async () => {
     const { id } = await addSilence(at(0), rebuild, ann);
     const { silences, platform } = createDb(database.pool);
     expect(await silences.endingAfter(hours(2), 'docs')).toMatchObject([{ ...rebuild, createdBy: 'ann' }]);
@@ -45,7 +45,7 @@ describe('a silence', () => {
     ]);
   });
 
-  it('never starts if it is ended before', async () => {
+  it('never starts if a user ends it before its start', async () => {
     const { id } = await addSilence(at(0), rebuild, ann);
     await endSilence(at(0.5), id, ann);
     expect(await gauge(1)).toBe(0);

@@ -63,7 +63,7 @@ async function compared(
   return (measure: string) => latest.find((one) => one.measure === measure);
 }
 
-describe('golden results compared with the store', () => {
+describe('the comparison of golden results with the store', () => {
   it('is 1 for a retriever that returns what the store finds nearest', async () => {
     const latest = await compared(answers([0, 1, 2, 3]));
     expect(latest('store_agreement')?.newest).toMatchObject({

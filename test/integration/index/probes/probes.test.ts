@@ -71,7 +71,7 @@ describe('the store probe', () => {
     ]);
   });
 
-  it('sees no change while the count swings around a power of 4, and one when it moves on', async () => {
+  it('records no deployment while the count fluctuates around a size-class boundary, and one when it grows further', async () => {
     const { deps, clock, name, deployed } = await setUp();
     for (const count of [1000, 1100, 1020, 1250, 790]) {
       const swinging = described({ count, traits: { size_class: sizeClass(count) } });
@@ -84,7 +84,7 @@ describe('the store probe', () => {
     expect(await deployed()).toMatchObject([{ changes: [{ trait: 'size_class', before: '4', after: '5' }] }]);
   });
 
-  it('leaves the reason when it does not respond', async () => {
+  it('records the reason when the store does not respond', async () => {
     const { deps, latest, name } = await setUp();
     await probeStore(deps, name, scriptedStore({ describe: () => failed('Qdrant is down.') }), never);
     expect((await latest('store_vectors'))?.gap).toMatchObject({
@@ -161,7 +161,7 @@ describe('the embedder probe', () => {
     expect(await deployed()).toHaveLength(1);
   });
 
-  it('leaves the reason when it does not respond', async () => {
+  it('records the reason when the embedder does not respond', async () => {
     const { deps, latest, name } = await setUp();
     const broken: Embedder = {
       identity: 'openai/small',
@@ -206,7 +206,7 @@ describe('index recall', () => {
     expect((await latest('ann_recall'))?.gap).toMatchObject({ reason });
   });
 
-  it('is unknown when the embedder fails and no query has a vector, which differs from missing traffic', async () => {
+  it('is unknown because of the embedder, not of missing traffic, when the embedder fails and no query has a vector', async () => {
     const { deps, latest, name } = await setUp([{ id: 'q1', embedding: null, text: 'how do I log in' }]);
     const embedder: Embedder = {
       identity: 'openai/small',

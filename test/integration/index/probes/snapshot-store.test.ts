@@ -68,15 +68,15 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
   return {
     clock,
     value,
-    look: () => snapshotStore(deps, pipeline, store, never),
+    takeSnapshot: () => snapshotStore(deps, pipeline, store, never),
     stored: () => snapshots.latest(pipeline),
   };
 }
 
 describe('a store snapshot', () => {
   it('compares the store with live queries', async () => {
-    const { look, value } = await setUp(around(1, 60));
-    await look();
+    const { takeSnapshot, value } = await setUp(around(1, 60));
+    await takeSnapshot();
     expect((await value('store_query_divergence'))?.newest?.value).toBeGreaterThan(0.3);
     expect((await value('store_chunks_unqueried_ratio'))?.newest?.value).toBeGreaterThan(0.5);
     expect((await value('store_duplicates_ratio'))?.newest).toMatchObject({ value: 1, n: 100 });
@@ -84,10 +84,10 @@ describe('a store snapshot', () => {
   });
 
   it('measures shifts from the second snapshot on', async () => {
-    const { look, clock, value } = await setUp([]);
-    await look();
+    const { takeSnapshot, clock, value } = await setUp([]);
+    await takeSnapshot();
     await clock.advance(21_600_000);
-    await look();
+    await takeSnapshot();
     expect((await value('store_centroid_shift'))?.newest?.value).toBeCloseTo(0, 12);
     expect((await value('store_length_ratio'))?.newest?.value).toBe(1);
     expect(await value('store_query_divergence')).toBeUndefined();
@@ -98,15 +98,15 @@ describe('a store snapshot', () => {
     ['unsupported', { sample: () => ({ kind: 'unsupported', reason: 'no random draw' }) as const }],
     ['store_empty', { sample: () => ok({ ids: [], vectors: matrixOf([]), contents: [], isSeeded: true }) }],
   ])('records the reason %s when no snapshot is possible', async (reason, script) => {
-    const { look, value, stored } = await setUp([], script);
-    await look();
+    const { takeSnapshot, value, stored } = await setUp([], script);
+    await takeSnapshot();
     expect((await value('store_sample_vectors'))?.gap).toMatchObject({ reason });
     expect(await stored()).toBeNull();
   });
 
   it('records the reason for a missing duplicate share when the store fails midway, and keeps the rest', async () => {
-    const { look, value } = await setUp([], { nearest: () => failed('busy') });
-    await look();
+    const { takeSnapshot, value } = await setUp([], { nearest: () => failed('busy') });
+    await takeSnapshot();
     expect(await value('store_duplicates_ratio')).toMatchObject({ newest: null, gap: { reason: 'store_failed' } });
     expect((await value('store_sample_vectors'))?.newest?.value).toBe(120);
   });

@@ -36,11 +36,11 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     expect((await world.value('index_missing_ratio'))?.n).toBe(isAll ? 3000 : 200);
   });
 
-  it('lists missing documents in one round, by segment, until they are back', async () => {
+  it('has its missing documents listed after one round, by segment, until they are back', async () => {
     await world.round();
-    const gone = every(50);
+    const removed = every(50);
     const whole = world.store.held;
-    world.store.hold(whole.filter(({ id }) => !gone.has(id)));
+    world.store.hold(whole.filter(({ id }) => !removed.has(id)));
     await world.round();
     const missing = await world.value('index_missing_ratio');
     expect(missing?.ciLow).toBeLessThanOrEqual(0.02);
@@ -48,20 +48,20 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     const found = await world.found('missing');
     if (isAll) {
       expect(missing).toMatchObject({ value: 0.02, n: 3000, details: { known: 60 } });
-      expect(new Set(found)).toEqual(gone);
+      expect(new Set(found)).toEqual(removed);
       // Every second document belongs to tenant 0, and so do all missing documents.
       expect((await world.value('index_missing_ratio', 'tenant=0'))?.value).toBe(0.04);
       expect((await world.value('index_missing_ratio', 'tenant=1'))?.value).toBe(0);
     } else {
       expect(missing?.n).toBe(1000);
-      for (const id of found) expect(gone).toContain(id);
+      for (const id of found) expect(removed).toContain(id);
     }
     world.store.hold(whole);
     await world.round();
     expect(await world.found('missing')).toEqual([]);
   });
 
-  it('lists orphans, but not new or just deleted documents', async () => {
+  it('has its orphans listed, but not new or recently deleted documents', async () => {
     await world.round();
     const withdrawn = every(20);
     world.lines = world.lines.filter(({ id }) => !withdrawn.has(id));
@@ -89,7 +89,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
   });
 });
 
-it('lists documents with old and new chunks, by version, or by text without versions', async () => {
+it('the index check lists documents with old and new chunks, by version, or by text without versions', async () => {
   const doubled = every(10);
   const old = [...doubled].map((id) => chunkOf(id, { version: 'v0', content: `Before. ${textOf(id)}` }));
   world.store.hold([...world.store.held, ...old]);
@@ -115,7 +115,7 @@ it('lists documents with old and new chunks, by version, or by text without vers
   expect(byText?.ciHigh).toBeGreaterThan(0.1);
 });
 
-it('lists documents that a search for their own text does not return', async () => {
+it('the index check lists documents that a search for their own text does not return', async () => {
   world.plan = {
     ...world.plan,
     retriever: {
@@ -137,7 +137,7 @@ it('lists documents that a search for their own text does not return', async () 
   expect((await world.found('unretrievable')).every((id) => Number(id.slice(4)) % 2 === 1)).toBe(true);
 });
 
-it('measures the share of vectors of another model over a day, and reports none soon after they were replaced', async () => {
+it('the index check measures the share of vectors of another model, and reports none soon after they are replaced', async () => {
   const other = every(5);
   world.store.hold(
     world.store.held.map((chunk) =>
@@ -159,7 +159,7 @@ it('measures the share of vectors of another model over a day, and reports none 
   expect(await world.found('other_model')).toEqual([]);
 });
 
-it('does not call a vector foreign after a momentary glitch of the embedder', async () => {
+it('the index check reports no vector of another model after a brief embedder fault', async () => {
   let calls = 0;
   const embed = async (texts: readonly string[]) => {
     calls += 1;
@@ -172,7 +172,7 @@ it('does not call a vector foreign after a momentary glitch of the embedder', as
   expect(await world.value('index_other_model_ratio')).toMatchObject({ value: 0, n: 20 });
 });
 
-it('measures how long new versions take, and counts those that never arrive as waiting', async () => {
+it('the index check measures how long new versions take to arrive, and counts the others as waiting', async () => {
   await world.round();
   const now = world.clock.now().toISOString();
   const renewed: Line[] = world.lines.slice(0, 100).map((line) => ({ ...line, hash: 'v2', updated_at: now }));
@@ -197,7 +197,7 @@ it('measures how long new versions take, and counts those that never arrive as w
   expect(slowest?.value).toBe(1800 + 3 * 3600);
 });
 
-it('waits for no version that the manifest no longer lists', async () => {
+it('the index check does not wait for versions that the manifest no longer lists', async () => {
   await world.round();
   const now = world.clock.now().toISOString();
   const before = world.lines;
@@ -214,7 +214,7 @@ it('waits for no version that the manifest no longer lists', async () => {
   expect(await world.value('index_lag_seconds')).toMatchObject({ n: 200, details: { waiting: 0, overdue: 0 } });
 });
 
-it('reports no findings for a late manifest, an empty one or a broken line', async () => {
+it('the index check rejects an empty manifest and a broken line, and reports no findings for them', async () => {
   await world.round();
   const { lines } = world;
   world.lines = [];
@@ -227,7 +227,7 @@ it('reports no findings for a late manifest, an empty one or a broken line', asy
   expect((await world.value('index_missing_ratio'))?.value).toBe(0);
 });
 
-it('defers a round when the store fails or slows down, and continues it later', async () => {
+it('the index check defers a round when the store fails or slows down, and continues the round later', async () => {
   await world.round();
   world.store.failure = 'The store is away.';
   expect(await world.round()).toBe('deferred');
@@ -270,7 +270,7 @@ it('defers a round when the store fails or slows down, and continues it later', 
   expect(before + (calls - before)).toBeLessThanOrEqual(31);
 });
 
-it('restarts a listing whose cursor has expired in the store, and counts nothing twice', async () => {
+it('the index check restarts a listing whose cursor has expired in the store, and counts nothing twice', async () => {
   await world.round();
   let isForgotten = false;
   const listed = async (from: string | null): ReturnType<typeof world.store.list> => {

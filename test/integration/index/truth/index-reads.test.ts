@@ -22,7 +22,7 @@ function contextOfPage(clock: Clock): Context {
 
 const later = new Date(START.getTime() + 3_600_000);
 
-it('shows forbidden documents of the latest golden or sentinel run on the page until a run returns none', async () => {
+it('the index page shows forbidden documents of the latest golden or sentinel run until a run returns none', async () => {
   const cron = { expression: '*/5 * * * *', timezone: 'UTC' };
   const world = aGoldenWorld(database.pool, START, { sentinel: { cron, queries: 1 } });
   const probe = { id: 'p1', text: 'probe', tags: {}, judgments: [], forbidden: ['tenant-b/*'] };
@@ -65,15 +65,15 @@ it('shows forbidden documents of the latest golden or sentinel run on the page u
   expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', runId: id }]);
 });
 
-it('returns findings with ids and times from the API and the command, and withholds stale values', async () => {
+it('the index status as JSON contains findings with ids and times, and withholds stale values', async () => {
   const world = new IndexWorld(database.pool);
   world.fill(100);
   world.store.hold(world.store.held.slice(1));
   await world.round();
   const context = contextOfPage(world.clock);
-  const told = async () =>
+  const statusNow = async () =>
     indexStatusJson('docs', await readIndexPage(context, 'docs', true, false), world.clock.now());
-  const fresh = await told();
+  const fresh = await statusNow();
   expect(fresh).toMatchObject({ pipeline: 'docs', documents: 100, checked_at: world.clock.now().toISOString() });
   expect(fresh.measures[0]).toMatchObject({ measure: 'index_missing_ratio', segment: 'all', value: 0.01, n: 100 });
   expect(fresh.found.find(({ kind }) => kind === 'missing')).toEqual({
@@ -84,7 +84,7 @@ it('returns findings with ids and times from the API and the command, and withho
   const changedAt = world.clock.now().toISOString();
   world.lines.push({ id: 'doc-new', segment: 'tenant=0', updated_at: changedAt });
   await world.round();
-  const late = async () => (await told()).found.find(({ kind }) => kind === 'late');
+  const late = async () => (await statusNow()).found.find(({ kind }) => kind === 'late');
   expect(await late()).toMatchObject({ count: 0 });
   await world.round(2 * 3_600_000);
   expect(await late()).toEqual({
@@ -96,5 +96,5 @@ it('returns findings with ids and times from the API and the command, and withho
   await world.round();
   expect(await late()).toMatchObject({ count: 0 });
   world.clock.set(new Date(world.clock.now().getTime() + 7 * 86_400_000));
-  expect((await told()).measures.every(({ value, n }) => value === null && n === 0)).toBe(true);
+  expect((await statusNow()).measures.every(({ value, n }) => value === null && n === 0)).toBe(true);
 });

@@ -32,7 +32,7 @@ async function read(
   return { ids, next };
 }
 
-describe('a file', () => {
+describe('a manifest file', () => {
   it('is read line by line, and resumed while it is unchanged', async () => {
     const file = path.join(folder, 'manifest.jsonl');
     await writeFile(file, '{"id": "a"}\n{"id": "b"}\n');
@@ -48,14 +48,14 @@ describe('a file', () => {
   });
 });
 
-describe('a program', () => {
+describe('a manifest program', () => {
   const command = (script: string, more = {}) => ({
     kind: 'command',
     command: [process.execPath, '-e', script],
     ...more,
   });
 
-  it('is read while it prints, and blocks while its output is not consumed', async () => {
+  it('is run with its configured environment, and its whole output is read', async () => {
     const script = 'for (let i = 0; i < 20000; i++) console.log(JSON.stringify({ id: `${process.env.NAME}-${i}` }))';
     const { ids } = await read(command(script, { environment: { NAME: 'doc' } }));
     expect(ids).toHaveLength(20_000);
@@ -72,7 +72,7 @@ describe('a program', () => {
     await expect(read(endless)).rejects.toThrow(/did not finish within 1000 ms/);
   });
 
-  it('ends with the round', async () => {
+  it('is abandoned when the round is aborted', async () => {
     const controller = new AbortController();
     const reading = read(command('setInterval(() => 0, 1000); console.log("{}")'), null, controller.signal);
     controller.abort(new Error('the daemon stops'));
@@ -80,7 +80,7 @@ describe('a program', () => {
   });
 });
 
-describe('an endpoint', () => {
+describe('a manifest endpoint', () => {
   let server: FaultServer;
   beforeEach(async () => {
     server = await startFaultServer((request, response) => {
@@ -106,13 +106,13 @@ describe('an endpoint', () => {
   });
 });
 
-describe('a query', () => {
+describe('a manifest query', () => {
   const url = (): string => {
     const { user, password, host, port, database: name } = database.connection;
     return `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${name}`;
   };
 
-  it('is read through a cursor, with its times', async () => {
+  it('is read completely, through a cursor', async () => {
     const query = `select i as id, timestamptz '2026-01-31 12:00Z' as updated_at from generate_series(1, 12000) i;`;
     expect((await read({ kind: 'sql', url: url(), query })).ids).toHaveLength(12_000);
   });

@@ -39,7 +39,7 @@ describe('golden probe-tenants', () => {
     world = await aReadManifest();
   });
 
-  it('sends texts of one tenant as another, and forbids their documents by prefix', async () => {
+  it('creates queries with texts of one tenant and the tags of another, and forbids the documents by prefix', async () => {
     const { set, created, probed } = await probe({ forbid: ['tenant=b'] });
     expect(created).toBe(true);
     expect(probed).toEqual([{ segment: 'tenant=b', queries: 3, prefix: 'b/', ids: 0 }]);
@@ -73,18 +73,18 @@ describe('golden probe-tenants', () => {
 
   it.each([
     [
-      'a segment that is not there',
+      'an unknown segment',
       { segment: 'tenant=x' },
       /has no segment "tenant=x"\. Known segments: tenant=a, tenant=b, tenant=c/,
     ],
-    ['a segment that is no tag', { segment: 'a' }, /"a" does not have the form key=value/],
+    ['a segment without a value', { segment: 'a' }, /"a" does not have the form key=value/],
     ['a segment against itself', { forbid: ['tenant=a'] }, /its documents cannot be forbidden/],
     ['a pipeline whose manifest was not read', { pipeline: 'other' }, /recalld index check --pipeline other/],
   ])('rejects %s', async (_, options, sentence) => {
     await expect(probe(options)).rejects.toThrow(sentence);
   });
 
-  it('names the missing setting when the store keeps no texts', async () => {
+  it('names the missing setting when the store returns no texts', async () => {
     world.store.hold(world.lines.map(({ id }) => chunkOf(id, { content: null })));
     await expect(probe()).rejects.toThrow(/no text for any sampled document .* Set vector_store.content/);
   });

@@ -9,7 +9,7 @@ import { hours } from '../../../support/measurements.ts';
 
 const database = useDatabase();
 
-it('counts each distinct query once, by text or hash, within the window and the top k, together with golden answers', async () => {
+it('each distinct query counts once, by text or hash, within the window and the top k, and golden queries are included', async () => {
   const world = aGoldenWorld(database.pool, NOON);
   const pipeline = world.pipeline.name;
   const traffic = createLiveTraffic(database.pool, 'me');

@@ -77,7 +77,7 @@ describe('a span in JSON', () => {
   });
 });
 
-it('reads protobuf with structured attributes and bytes', async () => {
+it('a span in protobuf may have structured attributes and bytes', async () => {
   const type = messageType('ExportTraceServiceRequest');
   const document = { kvlistValue: { values: [{ key: 'id', value: { stringValue: 'a' } }] } };
   const span = {
@@ -102,7 +102,7 @@ it('reads protobuf with structured attributes and bytes', async () => {
   });
 });
 
-it('reads log records from protobuf, with the observed time as fallback', async () => {
+it('log records in protobuf are read, with the observed time as fallback', async () => {
   const type = messageType('ExportLogsServiceRequest');
   const logRecords = [
     {

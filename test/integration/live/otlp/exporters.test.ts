@@ -78,7 +78,7 @@ const retrieval: Attributes = {
 };
 
 describe.each(exporters)('a span from the $format exporter', ({ create, type, encoding }) => {
-  it('is the span that the service created', async () => {
+  it('is decoded as the service created it', async () => {
     const linked = { traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), traceFlags: 1 };
     const remote = trace.setSpanContext(ROOT_CONTEXT, {
       traceId: '5b8efff798038103d269b633813fc60c',
@@ -148,7 +148,7 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
     expect(span?.resource.attributes).toMatchObject({ 'telemetry.sdk.language': 'nodejs' });
   });
 
-  it('becomes a live query, with session and vector of other spans', async () => {
+  it('becomes a live query, with the session and the user of its parent span', async () => {
     await traceWith(create(), (tracer) => {
       const root = tracer.startSpan('chain', { attributes: { 'session.id': 's', 'user.id': 'u' } });
       const inside = trace.setSpan(context.active(), root);
@@ -216,7 +216,7 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
   });
 });
 
-it('reads evaluations of the log exporter as feedback on their span', async () => {
+it('evaluations from the log exporter are read as feedback on their span', async () => {
   const exporter = new OTLPLogExporter({ url: `${collector.url}/v1/logs`, compression: gzip });
   const provider = new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter })] });
   const logger = provider.getLogger('evaluator');

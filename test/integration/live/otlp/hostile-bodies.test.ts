@@ -100,8 +100,13 @@ describe('broken bodies', () => {
 
   it.each([
     ['of another type than declared', Buffer.from('hello'), jsonType, /^otlp_malformed: .*not JSON/],
-    ['no object', Buffer.from('[]'), jsonType, /^otlp_malformed: .*not a JSON object/],
-    ['of fields with wrong types', Buffer.from('{"resourceSpans":{"a":1}}'), jsonType, /resourceSpans .*not a list/],
+    ['not an object', Buffer.from('[]'), jsonType, /^otlp_malformed: .*not a JSON object/],
+    [
+      'objects with fields of the wrong type',
+      Buffer.from('{"resourceSpans":{"a":1}}'),
+      jsonType,
+      /resourceSpans .*not a list/,
+    ],
     ['of an unknown type', Buffer.from('{}'), 'text/plain', /^otlp_malformed: .*Content-Type/],
   ])('are rejected with the reason when they are %s', (_, body, type, message) => {
     expect(outcome(body, type)).toMatch(message);

@@ -77,7 +77,7 @@ class Broken extends BaseRetriever {
   }
 }
 
-it('reads the query, its documents and their ids from the span of a retriever', async () => {
+it('the query, its documents and their ids are read from the span of a retriever', async () => {
   await new FakeRetriever({ output }).invoke('how do I reset my password');
   expect(await extractAll()).toMatchObject({
     queries: [{ text: 'how do I reset my password', results: expectedResults, error: null }],
@@ -86,7 +86,7 @@ it('reads the query, its documents and their ids from the span of a retriever', 
   });
 });
 
-it('reads the session of the chain around the retriever', async () => {
+it('the session of a live query is read from the chain around the retriever', async () => {
   const retriever = new FakeRetriever({ output });
   const chain = RunnableLambda.from((question: string, config) => retriever.invoke(question, config));
   await chain.invoke('2024', { metadata: { session_id: 's-7', tenant: 'acme' } });
@@ -95,14 +95,14 @@ it('reads the session of the chain around the retriever', async () => {
   expect(ignoredSpans).toBe(0);
 });
 
-it('reads one query from a retriever that calls others', async () => {
+it('a retriever that calls other retrievers yields one query', async () => {
   await new Ensemble().invoke('how do I reset my password');
   const { queries, ignoredSpans } = await extractAll();
   expect(queries).toMatchObject([{ results: [{ id: 'chunk-1' }, { id: 'chunk-1' }] }]);
   expect(ignoredSpans).toBe(2);
 });
 
-it('reads an empty result as a query without results', async () => {
+it('an empty result is read as a query without results', async () => {
   await new FakeRetriever({ output: [] }).invoke('how do I reset my password');
   expect(await extractAll()).toMatchObject({
     queries: [{ results: [], error: null }],
@@ -110,13 +110,13 @@ it('reads an empty result as a query without results', async () => {
   });
 });
 
-it('reads the class of an error, but not its message, which may quote the query', async () => {
+it('the class of an error is read, but not its message, which may quote the query', async () => {
   await expect(new Broken().invoke('my secret')).rejects.toThrow('my secret');
   const { queries } = await extractAll();
   expect(queries).toMatchObject([{ text: 'my secret', results: [], error: 'RangeError' }]);
 });
 
-it('reads all documents of a span with dropped attributes from its output', async () => {
+it('all documents of a span with dropped attributes are read from its output', async () => {
   const many = Array.from(
     { length: 100 },
     (_, rank) => new Document({ id: `d${rank}`, pageContent: `text ${rank}`, metadata: { rank } }),

@@ -85,7 +85,7 @@ const anyResource = fc.oneof(
   fc.record({ resource: fc.jsonValue(), scopeSpans: fc.oneof(fc.jsonValue(), fc.array(anyScope)) }),
 );
 
-describe('a valid span is stored independent of invalid neighbors', () => {
+describe('a valid span is read independently of invalid neighbors', () => {
   it('in JSON, with any neighbors', () => {
     const lists = fc.tuple(fc.array(anySpan), fc.array(anySpan), fc.array(anyScope), fc.array(anyResource));
     fc.assert(
@@ -128,7 +128,7 @@ describe('a valid span is stored independent of invalid neighbors', () => {
     );
   });
 
-  it('without its own unreadable parts', () => {
+  it('with unreadable parts of its own', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.jsonValue(), (parts, events) => {
         const attributes = [...parts.filter((part) => !isAttribute(part)), ...good.attributes];
@@ -143,7 +143,7 @@ function isAttribute(part: unknown): boolean {
   return typeof part === 'object' && part !== null && 'key' in part;
 }
 
-it('replaces only the unreadable document of a structured list, in both formats', () => {
+it('a placeholder replaces only the unreadable document of a structured list, in both formats', () => {
   const named = (id: string) => ({ kvlistValue: { values: [text('id', id)] } });
   const within = (values: readonly unknown[]) => ({ kvlistValue: { values } });
   const withDocuments = (values: readonly unknown[]) => ({
@@ -184,7 +184,7 @@ it('replaces only the unreadable document of a structured list, in both formats'
   expect(idsOf(ofProtobuf(body))).toEqual([['a', placeholder, 'c'], malformed]);
 });
 
-describe('unreadable data is counted', () => {
+describe('the reader counts unreadable data by its reason', () => {
   const flawsOf = (spans: readonly unknown[], more: object = {}) => {
     const { rejected, flaws } = ofJson([{ resource, scopeSpans: [{ spans }], ...more }]);
     return { rejected, flaws };
@@ -209,27 +209,27 @@ describe('unreadable data is counted', () => {
       { rejected: 0, flaws: { attribute_malformed: 2 } },
     ],
     ['an attribute without a value', [{ ...others, attributes: [{ key: 'k' }] }], { rejected: 0, flaws: {} }],
-    ['events that are no list', [{ ...others, events: 7 }], { rejected: 0, flaws: { attribute_malformed: 1 } }],
+    ['events that are not a list', [{ ...others, events: 7 }], { rejected: 0, flaws: { attribute_malformed: 1 } }],
     [
       'a deep attribute of a retriever',
       [{ ...others, attributes: [good.attributes[0], { key: 'output.value', value: deep(20) }] }],
       { rejected: 0, flaws: { attribute_too_deep: 1 } },
     ],
     [
-      'a deep attribute that is of no use',
+      'a deep attribute that recalld does not use',
       [{ ...others, attributes: [{ key: 'tool.args', value: deep(20) }] }],
       { rejected: 0, flaws: {} },
     ],
-  ])('%s, by its reason', (_, spans, expected) => {
+  ])('for %s', (_, spans, expected) => {
     expect(flawsOf(spans)).toEqual(expected);
   });
 
-  it('an unreadable resource, whose spans are read without it', () => {
+  it('for an unreadable resource, whose spans are still read', () => {
     for (const broken of [7, { attributes: { 'service.name': 'rag' } }])
       expect(flawsOf([good], { resource: broken })).toEqual({ rejected: 0, flaws: { resource_malformed: 1 } });
   });
 
-  it('a misspelled field, which is reported', () => {
+  it('and reports a misspelled field', () => {
     const misnamed = (body: object) =>
       readTraces(contentOf(Buffer.from(JSON.stringify(body)), 'application/json'), pipelines).misnamed;
     expect(misnamed({ resource_spans: [] })).toBe('resource_spans');

@@ -67,21 +67,24 @@ describe('a body', () => {
   it.each([
     ['small', 3],
     ['large', 400],
-  ])('that is %s gives a key of another pipeline nothing, even if that is its only pipeline', async (_, traces) => {
-    const body = bodyOf(traces);
-    const { queries, feedback, spansWithoutPipeline } = await allOf(reader.traces(Buffer.from(body), json, ['faq']));
-    expect({ queries, feedback, spansWithoutPipeline }).toEqual({
-      queries: [],
-      feedback: [],
-      spansWithoutPipeline: traces,
-    });
-    expect((await allOf(reader.traces(body, json, ['docs']))).queries).toHaveLength(traces);
-  });
+  ])(
+    'that is %s yields no data for a key of another pipeline, even if the key has no other pipeline',
+    async (_, traces) => {
+      const body = bodyOf(traces);
+      const { queries, feedback, spansWithoutPipeline } = await allOf(reader.traces(Buffer.from(body), json, ['faq']));
+      expect({ queries, feedback, spansWithoutPipeline }).toEqual({
+        queries: [],
+        feedback: [],
+        spansWithoutPipeline: traces,
+      });
+      expect((await allOf(reader.traces(body, json, ['docs']))).queries).toHaveLength(traces);
+    },
+  );
 
   it.each([
     ['small', 3],
     ['large', 400],
-  ])('that is %s gives the same queries, fragments and feedback', async (_, traces) => {
+  ])('that is %s yields the same queries, fragments and feedback as a direct read', async (_, traces) => {
     const body = bodyOf(traces);
     const expected = readTraces({ format: 'json', bytes: body }, pipelines);
     expect(expected).toMatchObject({ liveQueries: traces, rejected: 1 });
@@ -105,7 +108,7 @@ describe('a body', () => {
     expect(new Set(traces).size).toBe(traces.length);
   });
 
-  it('of log records gives the same feedback', async () => {
+  it('of log records yields the same feedback as a direct read', async () => {
     const records = Array.from({ length: 1000 }, (_, n) => ({
       eventName: 'gen_ai.evaluation.result',
       timeUnixNano: '1700000000000000000',

@@ -31,7 +31,7 @@ async function exportOverGrpc(url: string): Promise<string> {
   return goaway;
 }
 
-it('tells a gRPC exporter which setting to change, and logs it once', async () => {
+it('the server tells a gRPC exporter which setting to change, and logs the mistake once', async () => {
   const { url, logger, seen } = await aServer();
   expect(await exportOverGrpc(url)).toContain('OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf');
   expect(await exportOverGrpc(url)).toContain('OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf');
@@ -40,7 +40,7 @@ it('tells a gRPC exporter which setting to change, and logs it once', async () =
   expect(await (await fetch(url)).text()).toBe('here');
 });
 
-it('answers 400 to bytes that are not HTTP', async () => {
+it('the server returns status 400 for bytes that are not HTTP', async () => {
   const { url } = await aServer();
   const socket = connectTcp(Number(new URL(url).port), '127.0.0.1');
   const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString('latin1'))));

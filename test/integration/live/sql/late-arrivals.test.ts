@@ -57,10 +57,10 @@ async function ids(table: string): Promise<unknown[]> {
 const remembered = async () =>
   (await database.pool.query('select kind, subject, pipeline from erased_subjects order by kind, subject')).rows;
 
-describe('late data of an erased user', () => {
+describe('recalld, after the erasure of a user,', () => {
   beforeEach(() => erase(database.pool, ann, 'operator', NOON));
 
-  it('erases earlier queries with their feedback, and keeps later ones', async () => {
+  it('erases earlier queries that arrive late, with their feedback, and keeps later queries', async () => {
     await record(
       late(),
       late({ id: 'back again', occurredAt: at(MINUTE) }),
@@ -76,7 +76,7 @@ describe('late data of an erased user', () => {
     expect(await sweep()).toEqual({ queries: 0, feedback: 0 });
   });
 
-  it('erases earlier feedback on any query', async () => {
+  it('erases earlier feedback that arrives late, on any query', async () => {
     const before = { queryId: 'not sampled', userHash: ANN, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
     await traffic.recordFeedback([
       aStoredFeedback({ ...before, id: 'before' }),
@@ -97,7 +97,7 @@ describe('late data of an erased user', () => {
   });
 });
 
-describe('late data of erased queries', () => {
+describe('recalld, after the erasure of queries,', () => {
   it('erases anonymous feedback, and a query that is sent again', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }), late({ id: 'q1', pipeline: 'other', userHash: null }));
     await erase(database.pool, ann, 'operator', NOON);
@@ -195,7 +195,7 @@ describe('the record of an erasure', () => {
     ]);
   });
 
-  it('is the only trace of the erased user in the database', async () => {
+  it('leaves no trace of the erased user in the database once it is deleted', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
     await erase(database.pool, ann, 'operator', NOON);
     await traffic.prune(retention, at(31 * DAY));

@@ -60,8 +60,8 @@ describe('a query that is sent again', () => {
   });
 
   it.each([
-    ['in a minute of a lower level, has that chance', 3, 1, 1],
-    ['in a minute of a higher level, keeps its own', 1, 3, 1],
+    ['in a minute of a lower sampling level gets the probability of that level', 3, 1, 1],
+    ['in a minute of a higher sampling level keeps its first probability', 1, 3, 1],
   ])('%s', async (_name, first, second, larger) => {
     await record(aSample(atLevel(first)));
     await record(aSample({ ...atLevel(second), receivedAt: after(2 * MINUTE) }));
@@ -94,7 +94,7 @@ describe('a query that is sent again', () => {
     ]);
   });
 
-  it('has the larger probability also within one batch, and across replicas', async () => {
+  it('has the largest of its probabilities, even within one batch and across replicas', async () => {
     const tries = [2, 0, 1].map((level) => aSample({ ...atLevel(level), receivedAt: after(level * MINUTE) }));
     await Promise.all([
       ...tries.map((sample) => record(sample)),
@@ -104,7 +104,7 @@ describe('a query that is sent again', () => {
     expect(await stored('probability, level')).toEqual([{ probability: 0.5, level: 0 }]);
   });
 
-  it('belongs to the minute of its probability, which alone closes it', async () => {
+  it('belongs to the minute that set its probability, and other minutes do not affect it when they close', async () => {
     const later = after(2 * MINUTE);
     await record(aSample({ ...atLevel(3), unitHash: 0.05 }));
     await record(aSample({ ...atLevel(0), unitHash: 0.05, receivedAt: later }));
@@ -124,18 +124,18 @@ describe('feedback without id and time', () => {
     traffic.recordFeedback([
       aStoredFeedback({ id, mayRepeat: true, receivedAt: after(ms), occurredAt: after(ms), ...more }),
     ]);
-  const lastWord = async () =>
+  const latestOpinion = async () =>
     (await stored('id, occurred_at', 'feedback'))
       .toSorted((a, b) => Number(a['occurred_at']) - Number(b['occurred_at']))
       .at(-1)?.['id'];
 
-  it('is the latest opinion when it changed back', async () => {
+  it('is the latest opinion when the user changes back', async () => {
     await says('up', 0);
     await says('down', 2 * MINUTE);
     expect(await says('up', 4 * MINUTE)).toMatchObject({ isNew: [false] });
-    expect(await lastWord()).toBe('up');
+    expect(await latestOpinion()).toBe('up');
     await says('down', 6 * MINUTE);
-    expect(await lastWord()).toBe('down');
+    expect(await latestOpinion()).toBe('down');
     expect(await stored('id', 'feedback')).toHaveLength(2);
   });
 
@@ -143,24 +143,24 @@ describe('feedback without id and time', () => {
     await says('up', 0);
     await says('down', 5000);
     await says('up', MINUTE - 1);
-    expect(await lastWord()).toBe('down');
+    expect(await latestOpinion()).toBe('down');
     await says('up', MINUTE);
-    expect(await lastWord()).toBe('up');
+    expect(await latestOpinion()).toBe('up');
   });
 
-  it('is found on the day after', async () => {
+  it('is recognized as repeated across midnight', async () => {
     await says('up', DAY / 2 - 5 * MINUTE);
     await says('down', DAY / 2 - 3 * MINUTE);
     await says('up', DAY / 2 + 5 * MINUTE);
-    expect(await lastWord()).toBe('up');
+    expect(await latestOpinion()).toBe('up');
     expect(await stored('id', 'feedback')).toHaveLength(2);
   });
 
-  it('is the same feedback when its sender gave it an id', async () => {
+  it('differs from feedback with an id, which counts as a retry at any time', async () => {
     await says('up', 0, { mayRepeat: false });
     await says('down', 2 * MINUTE, { mayRepeat: false });
     await says('up', 4 * MINUTE, { mayRepeat: false });
-    expect(await lastWord()).toBe('down');
+    expect(await latestOpinion()).toBe('down');
   });
 });
 
@@ -193,19 +193,19 @@ describe('fragments of a query from another export', () => {
   };
   const columns = Object.keys(completed).join(', ');
 
-  it('complete it when they arrive after it', async () => {
+  it('complete the query when they arrive after it', async () => {
     await record(aSample());
     for (const fragment of fragments) await traffic.bufferFragments([fragment]);
     expect(await stored(columns)).toEqual([completed]);
   });
 
-  it('complete it when they arrive before it', async () => {
+  it('complete the query when they arrive before it', async () => {
     for (const fragment of fragments) await traffic.bufferFragments([fragment]);
     await record(aSample());
     expect(await stored(columns)).toEqual([completed]);
   });
 
-  it('complete it when everything arrives concurrently and repeatedly at two replicas', async () => {
+  it('complete the query when everything arrives concurrently and repeatedly at two replicas', async () => {
     const send = (to: LiveTraffic) => [
       to.record({ samples: [aSample()], counts: [], levels: [] }),
       ...fragments.map((fragment) => to.bufferFragments([fragment])),
@@ -269,7 +269,7 @@ describe('fragments of a query from another export', () => {
     );
   });
 
-  it('may be unusual', async () => {
+  it('may have unusual ids, large vectors and extreme times', async () => {
     await record(
       aSample({
         results: [
@@ -297,7 +297,7 @@ describe('fragments of a query from another export', () => {
     ]);
   });
 
-  it('skip vectors of other dimensions or another pipeline, and use the one that fits', async () => {
+  it('skip vectors of other dimensions or another pipeline, and use the vector that fits', async () => {
     await traffic.fixDimensions('docs', 3);
     await record(aSample());
     await traffic.bufferFragments([
@@ -315,7 +315,7 @@ describe('fragments of a query from another export', () => {
     expect(await stored('embedding')).toEqual([{ embedding: Buffer.from(new Float32Array([4, 5, 6]).buffer) }]);
   });
 
-  it('make the queries of a trace one episode, with what the user asked in the privacy mode of the pipeline', async () => {
+  it('make the queries of a trace one episode, and add what the user asked to those of their pipeline', async () => {
     const [own, later] = [queryOf(TRACE, 1), queryOf(TRACE, 6)];
     await record(
       aSample({ id: own, episode: TRACE }),
@@ -400,7 +400,7 @@ describe('feedback on a span that is not a query', () => {
     expect(await attached()).toEqual([queryOf(TRACE, 7)]);
   });
 
-  it('finds its query when both arrive concurrently', async () => {
+  it('is assigned to its query when both arrive concurrently', async () => {
     const traces = Array.from({ length: 50 }, (_, i) => (i + 1).toString(16).padStart(32, '0'));
     await Promise.all(
       traces.flatMap((traceId) => [

@@ -80,7 +80,7 @@ describe('the samples of a window', () => {
     expect(new Set(queries.map(({ id }) => id))).toEqual(new Set(ids));
   });
 
-  it('contain the longest episodes, step by step, without those that were not sampled as a whole', async () => {
+  it('yield the longest episodes, step by step, without those that were sampled only in part', async () => {
     const pipeline = 'agents';
     const step = (id: string, episode: string | null, parts: object = {}) => ({ pipeline, id, episode, ...parts });
     await record(
@@ -98,7 +98,7 @@ describe('the samples of a window', () => {
     expect(longest?.episode).toBe('b');
   });
 
-  it('contain the share of the most frequent query, ignoring case', async () => {
+  it('yield the share of the most frequent query, ignoring case', async () => {
     const pipeline = 'asked';
     const ask = (id: string, text: string | null, parts: object = {}) => ({
       pipeline,
@@ -124,7 +124,7 @@ describe('the samples of a window', () => {
     ]);
   });
 
-  it('contain the share of queries that repeat a query of their session, ignoring case', async () => {
+  it('yield the share of queries that repeat a query of their session, ignoring case', async () => {
     const pipeline = 'repeating';
     const ask = (id: string, text: string, unitHash: number) => ({
       pipeline,
@@ -161,7 +161,7 @@ describe('the samples of a window', () => {
     ]);
   });
 
-  it('contain the 95th percentile of the reported latencies', async () => {
+  it('yield the 95th percentile of the reported latencies', async () => {
     const pipeline = 'timed';
     const latencies = Array.from({ length: 20 }, (_, i) => ({ pipeline, id: `q${i}`, latencyMs: 10 * (i + 1) }));
     await record(...latencies, { pipeline, id: 'failed', outcome: 'timeout', latencyMs: 5000 });
@@ -170,7 +170,7 @@ describe('the samples of a window', () => {
     expect(await windows.latency95(window('unknown'))).toBeNull();
   });
 
-  it('estimate the arrivals by outcome, beside the exact counts', async () => {
+  it('yield an estimate of the arrivals by outcome, beside the exact counts', async () => {
     const pipeline = 'arrivals';
     const minute = hours(-1);
     const kept = { pipeline, receivedAt: minute, probability: 0.5, rateProbability: 0.5, keepReason: 'rate' } as const;
@@ -192,7 +192,7 @@ describe('the samples of a window', () => {
     expect(arrivals).toEqual({ ok: { counted: 5, estimated: 6 }, error: { counted: 2, estimated: 1 } });
   });
 
-  it('count a retry after some days once', async () => {
+  it('include a query that is sent again days later only once', async () => {
     const pipeline = 'twice';
     await record({ pipeline, receivedAt: hours(-24) });
     await record({ pipeline, receivedAt: hours(24) });
@@ -218,7 +218,7 @@ describe('the samples of a window', () => {
 });
 
 describe('the clicks on queries', () => {
-  it('are the counted ones of these queries of the pipeline', async () => {
+  it('are the counted clicks on the given queries of the pipeline', async () => {
     const pipeline = 'clicked';
     const clicks = [
       {},
@@ -244,7 +244,7 @@ describe('the presence of clicks', () => {
     ['a click that does not count', [{ counted: false }], false],
     ['a click that was received before', [{ receivedAt: hours(-24) }], false],
     ['a click', [{}], true],
-  ])('is known for %s', async (what, clicks, expected) => {
+  ])('is detected correctly for %s', async (what, clicks, expected) => {
     const pipeline = `with ${what}`;
     await store().recordFeedback(clicks.map((click) => aStoredClick({ pipeline, ...click })));
     expect(await createLiveWindows(database.pool).hasClicks(pipeline, hours(-2))).toBe(expected);
@@ -252,7 +252,7 @@ describe('the presence of clicks', () => {
 });
 
 describe('the opinions on queries', () => {
-  it('are the latest counted of each user and kind, without clicks', async () => {
+  it('are the latest counted opinions of each user and kind, without clicks', async () => {
     const pipeline = 'opinions';
     const said = { pipeline, kind: 'thumb' as const, documentId: null };
     await store().recordFeedback(

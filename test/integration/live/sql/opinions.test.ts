@@ -57,7 +57,7 @@ describe('the opinions of a window', () => {
     expect(await tally(feedback)).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
   });
 
-  it('contain the first opinion again after it changed back', async () => {
+  it('contain the first opinion again after the user changes back', async () => {
     const upAgain = aThumb({ id: 'f3', occurredAt: minutes(2) });
     expect(await tally([up, down, upAgain])).toEqual([thumbs({ feedback: 3 })]);
   });
@@ -67,7 +67,7 @@ describe('the opinions of a window', () => {
     expect(await tally([up, down, late])).toEqual([thumbs({ sentiment: 'negative', feedback: 3 })]);
   });
 
-  it('are, at equal times, the last received, then those of the greater id', async () => {
+  it('are, if they occurred at the same time, those received last, then those with the greater id', async () => {
     const later = aThumb({ id: 'f0', sentiment: 'negative', receivedAt: minutes(1) });
     expect(await tally([later, up])).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
     const greater = aThumb({ id: 'g', sentiment: 'neutral', receivedAt: minutes(1) });
@@ -78,7 +78,7 @@ describe('the opinions of a window', () => {
     ['users', { userHash: 'bob' }],
     ['queries', { queryId: 'q2' }],
     ['documents', { documentId: 'd2' }],
-  ] as const)('keep those of two %s apart', async (_what, change) => {
+  ] as const)('are separate for two %s', async (_what, change) => {
     expect(await tally([up, aThumb({ id: 'f2', ...change })])).toEqual([thumbs({ feedback: 2, opinions: 2 })]);
   });
 
@@ -134,7 +134,7 @@ describe('the segments of opinions', () => {
   const query = (id: string, segments: Record<string, string>, receivedAt = NOON) =>
     aSample({ id, segments, receivedAt, traceId: null });
 
-  it('are those of their queries for the given keys, also of a query of the day before or after', async () => {
+  it('are the segments of their queries for the given keys, even if the query is of the day before or after', async () => {
     const samples = [
       query('q1', { lang: 'en', tenant: 'a', course: 'x' }),
       query('q2', { lang: 'de' }, new Date(NOON.getTime() - DAY)),
@@ -201,7 +201,7 @@ const aList = fc.uniqueArray(
   { maxLength: 30, selector: ({ id }) => id },
 );
 
-it('counts one opinion for each user, query, kind and document, in any order of feedback', async () => {
+it('one opinion counts for each user, query, kind and document, in any order of feedback', async () => {
   await fc.assert(
     fc.asyncProperty(aList, async (list) => {
       await database.pool.query('truncate feedback');

@@ -1,4 +1,4 @@
-/** Unreadable retriever spans for the doctor: written at most once a minute, and deleted after a month. */
+/** Unreadable retriever spans, reported by the doctor, are written at most once a minute and deleted after a month. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { createCleanupStack } from '../../../../src/core/cleanup-stack.ts';
@@ -52,7 +52,7 @@ async function ingestWith(traffic: LiveTraffic) {
   };
 }
 
-it('writes the first of a kind immediately, and further ones once a minute', async () => {
+it('the first unreadable spans of a kind are written immediately, and further ones once a minute', async () => {
   const traffic = createLiveTraffic(database.pool, 'a');
   const { recordUnreadable, pass } = await ingestWith(traffic);
   const spans = async () => (await traffic.unreadableSince(NOON)).map(({ reason, spans: count }) => [reason, count]);
@@ -75,7 +75,7 @@ it('writes the first of a kind immediately, and further ones once a minute', asy
   expect(await traffic.unreadableSince(NOON)).toMatchObject([{ pipeline: 'later' }]);
 });
 
-it('keeps ingesting when they cannot be written, and writes them later', async () => {
+it('ingestion continues if unreadable spans cannot be written, and they are written later', async () => {
   const stored = createLiveTraffic(database.pool, 'a');
   let isAway = true;
   const recordUnreadable: LiveTraffic['recordUnreadable'] = (...args) =>

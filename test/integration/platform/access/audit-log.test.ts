@@ -14,7 +14,7 @@ const database = useDatabase();
 const NOON = new Date('2026-11-20T12:00:00Z');
 const later = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
 
-it('records who did what, when, and what changed, newest first', async () => {
+it('the audit log records who did what, when, and what changed, newest first', async () => {
   const log = createAuditLog(database.pool);
   const keys = createApiKeys(database.pool);
   const baselines = createGoldenBaselines(database.pool);
@@ -49,7 +49,7 @@ it('records who did what, when, and what changed, newest first', async () => {
   expect(await log.list({ limit: 10 })).toEqual(acts.slice(0, 2));
 });
 
-it('shows a scope only the changes of its pipelines and of its own golden sets', async () => {
+it('the audit log shows a scope only the changes of its pipelines and of its own golden sets', async () => {
   await createAuditLog(database.pool).prune(later(1000));
   const act = { at: NOON, by: 'ann', before: null, after: null } as const;
   await inTransaction(database.pool, (client) =>

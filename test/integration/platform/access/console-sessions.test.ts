@@ -35,7 +35,7 @@ describe('a console session', () => {
     expect([await sessions().find(two), await stored(key)]).toEqual([null, 0]);
   });
 
-  it('is not created for a key that is revoked at the same time', async () => {
+  it('is not valid for a key that was already revoked', async () => {
     const key = await aKey();
     await keys().revoke(key, 'ann', new Date());
     expect(await sessions().find(await sessions().begin({ keyId: key }, 3600))).toBeNull();
@@ -55,7 +55,7 @@ describe('a console session', () => {
     expect((await listed(key))?.lastSeenAt?.getTime()).toBeGreaterThanOrEqual(begun?.getTime() ?? Infinity);
   });
 
-  it('ends the oldest session of its key above a hundred, which limits the table', async () => {
+  it('ends the oldest session of its key once there are more than a hundred', async () => {
     const [key, other] = [await aKey(), await aKey()];
     const kept = await sessions().begin({ keyId: other }, 3600);
     const tokens: string[] = [];
@@ -68,7 +68,7 @@ describe('a console session', () => {
 
   const ann: User = { id: 'subject-1', name: 'ann@example.com', groups: ['search-team'] };
 
-  it('of a user of a provider is found with the groups that granted a role, and ends alone', async () => {
+  it('of a user of an identity provider is found with the groups of the user, and ends alone', async () => {
     const [one, two] = [
       await sessions().begin({ user: ann, idToken: 'header.payload.signature' }, 3600),
       await sessions().begin({ user: ann, idToken: 'header.payload.signature' }, 3600),
@@ -79,7 +79,7 @@ describe('a console session', () => {
     expect(await sessions().find(await sessions().begin({ user: ann, idToken: 'token' }, 0))).toBeNull();
   });
 
-  it('decrypts the ID token only with the cookie', async () => {
+  it('returns the ID token to the holder of the cookie, and stores it encrypted', async () => {
     const idToken = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
     const token = await sessions().begin({ user: ann, idToken }, 3600);
     expect(await sessions().idTokenOf(token)).toBe(idToken);
@@ -93,7 +93,7 @@ describe('a console session', () => {
     }
   });
 
-  it('ends the oldest session of its user above a hundred', async () => {
+  it('ends the oldest session of its user once there are more than a hundred', async () => {
     const bob: User = { ...ann, id: 'subject-2' };
     const tokens: string[] = [];
     for (let i = 0; i < 102; i += 1) tokens.push(await sessions().begin({ user: bob, idToken: 'token' }, 3600));

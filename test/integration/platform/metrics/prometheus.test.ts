@@ -88,7 +88,7 @@ function scored(value: number): GaugeSample {
   return sample('recalld_golden_ndcg', ndcg, value);
 }
 
-it('counts latencies in the buckets of the config', async () => {
+it('an exporter counts latencies in the configured buckets', async () => {
   const exporter = createExporter({
     readStoredGauges: async () => () => ({ current: [], kept: [] }),
     clock: aClock(),
@@ -149,7 +149,7 @@ describe('a scrape', () => {
     expect(shown[1]).toEqual([ndcgSeries]);
   });
 
-  it('shows no stored gauge, and no 0 instead of one, before the first rows were read', async () => {
+  it('shows no stored gauge, not even as 0, before the first rows are read', async () => {
     const exporter = anExporter(async () => Promise.reject(new Error('down')));
     const text = await exporter.freshScrape();
     expect(storedSeries(text)).toEqual([]);
@@ -252,7 +252,7 @@ describe('a scrape', () => {
     }
   });
 
-  it('exports rows of the last ten seconds, also at the first scrape', async () => {
+  it('exports rows that are at most ten seconds old, even at the first scrape', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     let reads = 0;
@@ -335,7 +335,7 @@ describe('with a database that goes down', () => {
     expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(failures(after));
   });
 
-  it('a database that hangs is not waited for, and its values are withheld once they are too old to trust', async () => {
+  it('a scrape does not wait while the database hangs, and withholds values that are too old to trust', async () => {
     const { gate, clock, exporter } = await start();
     await exporter.refresh();
     gate.hold();
@@ -357,7 +357,7 @@ describe('with a database that goes down', () => {
   });
 });
 
-describe('the text', () => {
+describe('the exported text', () => {
   const promtool = spawnSync('promtool', ['--version']).status === 0;
   if (!promtool) process.stderr.write('\nSKIPPED: tests that need promtool, since there is none on the PATH.\n\n');
 

@@ -44,33 +44,36 @@ beforeEach(async () => {
 describe('the erasure of', () => {
   it.each([
     ['a live query', byQuery],
-    ['a person', byUser],
-  ])('%s removes its text from every version of every set, but keeps what old runs need', async (_, subject) => {
-    const set = {
-      name: 'faq',
-      contentHash: 'a',
-      format: 'review',
-      queries: [mine, other],
-      origins: [origin],
-    };
-    await sets().add(set, NOON);
-    await sets().add({ ...set, contentHash: 'b', queries: [other, mine], origins: [] }, NOON);
-    await sets().add({ ...set, name: 'untouched', queries: [other], origins: [] }, NOON);
-    expect(await erase(subject)).toEqual({ queries: 0, feedback: 0, goldenQueries: 1 });
-    expect(await textsOfAllTables()).not.toMatch(/card|Oslo/);
-    expect(await sets().latest('faq')).toMatchObject({
-      version: 3,
-      queries: 1,
-      judgments: 1,
-      note: 'Queries were erased on request.',
-    });
-    expect(await sets().queries('faq', 3)).toEqual([other]);
-    expect(await sets().queries('faq', 1)).toEqual([{ ...mine, text: '[erased]', tags: {} }, other]);
-    expect(await sets().latest('untouched')).toMatchObject({ version: 1 });
-    expect(await sets().origins('faq')).toEqual([]);
-  });
+    ['a user', byUser],
+  ])(
+    '%s removes the text of the query from every version of every set, but keeps what old runs need',
+    async (_, subject) => {
+      const set = {
+        name: 'faq',
+        contentHash: 'a',
+        format: 'review',
+        queries: [mine, other],
+        origins: [origin],
+      };
+      await sets().add(set, NOON);
+      await sets().add({ ...set, contentHash: 'b', queries: [other, mine], origins: [] }, NOON);
+      await sets().add({ ...set, name: 'untouched', queries: [other], origins: [] }, NOON);
+      expect(await erase(subject)).toEqual({ queries: 0, feedback: 0, goldenQueries: 1 });
+      expect(await textsOfAllTables()).not.toMatch(/card|Oslo/);
+      expect(await sets().latest('faq')).toMatchObject({
+        version: 3,
+        queries: 1,
+        judgments: 1,
+        note: 'Queries were erased on request.',
+      });
+      expect(await sets().queries('faq', 3)).toEqual([other]);
+      expect(await sets().queries('faq', 1)).toEqual([{ ...mine, text: '[erased]', tags: {} }, other]);
+      expect(await sets().latest('untouched')).toMatchObject({ version: 1 });
+      expect(await sets().origins('faq')).toEqual([]);
+    },
+  );
 
-  it('a live query prevents a review of it from being imported afterwards', async () => {
+  it('a live query prevents its import from a review file afterwards', async () => {
     await erase(byQuery);
     const set = {
       name: 'faq',
@@ -84,7 +87,7 @@ describe('the erasure of', () => {
     expect(await sets().origins('faq')).toEqual([]);
   });
 
-  it('a user excludes their earlier queries, but not their queries after they return', async () => {
+  it('a user excludes the earlier queries of the user, but not later ones', async () => {
     await erase(byUser);
     const again = { ...origin, queryId: 'live-2', liveQueryHash: 'other', askedAt: later };
     const queries = [mine, other, { ...mine, id: 'live-2', text: 'asked later' }];

@@ -67,7 +67,7 @@ describe('migrating', () => {
     expect(new Set(applied).size).toBe(applied.length);
   });
 
-  it('leaves the database as it was when a file fails in the middle, and works once the cause is gone', async () => {
+  it('leaves the database as it was when a file fails in the middle, and works once the cause is fixed', async () => {
     const { pool } = await anEmptyDatabase();
     await pool.query('create table golden_runs (mine text)');
     await expect(migrate(pool)).rejects.toThrow('"golden_runs" already exists');
@@ -175,7 +175,7 @@ describe('migrating', () => {
 describe('the schema', () => {
   const database = useDatabase();
 
-  it('is the committed one; a change requires a new migration and a new snapshot', async () => {
+  it('equals the committed snapshot; a change requires a new migration and a new snapshot', async () => {
     await expect(await readSchema(database.pool)).toMatchFileSnapshot('schema.snapshot.txt');
   });
 });

@@ -155,7 +155,7 @@ describe('a database that is unreachable', () => {
       /127\.0\.0\.1:\d+ .*ECONNREFUSED/,
     ],
     [
-      'it is a socket that is not there',
+      'its socket does not exist',
       () => ({ connectionString: 'postgres:///x?user=me&password=not-the-password&host=/no/such/folder' }),
       /PostgreSQL at \/no\/such\/folder:5432 .*ENOENT/,
     ],

@@ -10,11 +10,11 @@ import { waitFor } from '../../../support/wait-for.ts';
 
 const database = useDatabase();
 
-describeWithPgBouncer('PgBouncer before the database', () => {
+describeWithPgBouncer('PgBouncer in front of the database', () => {
   it.each([
-    ['and knows no parameter of ours', []],
+    ['without support for the startup parameters of recalld', []],
     [
-      'and ignores what its manual says to ignore',
+      'with the ignored startup parameters that its manual recommends',
       ['ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout,options'],
     ],
   ])('in session mode serves queries within their limits, and jobs immediately, %s', async (_, lines) => {

@@ -42,25 +42,25 @@ const second = {
 };
 const selected = `select pipeline, measured_at, mean_value, is_firing, fired_on::text, details, vector from measured_things`;
 
-it('inserts rows by the names and types of their columns, and reads them back unchanged', async () => {
+it('rows are inserted by the names and types of their columns, and read back unchanged', async () => {
   expect(await insertRows(database.pool, 'measured_things', columns, [first, second])).toBe(2);
   expect(await queryRows(database.pool, `${selected} order by pipeline`)).toEqual([first, second]);
   expect(await queryRow(database.pool, `${selected} where pipeline = $1::text`, ['faq'])).toEqual(second);
   expect(await queryRow(database.pool, `${selected} where pipeline = $1::text`, ['none'])).toBeNull();
 });
 
-it('returns how many rows of a repeated insert were new', async () => {
+it('a repeated insert returns the number of new rows', async () => {
   const third = { ...first, pipeline: 'blog' };
   const rest = 'on conflict do nothing';
   expect(await insertRows(database.pool, 'measured_things', columns, [third], rest)).toBe(1);
   expect(await insertRows(database.pool, 'measured_things', columns, [third], rest)).toBe(0);
 });
 
-it('sends nothing if there are no rows', async () => {
+it('an insert without rows sends nothing', async () => {
   expect(await insertRows(database.pool, 'no_such_table', columns, [])).toBe(0);
 });
 
-it('stores JSON text with a lone surrogate, which PostgreSQL would refuse', async () => {
+it('a lone surrogate in JSON text, which PostgreSQL would refuse, is replaced', async () => {
   const broken = { ...first, pipeline: 'broken', details: { text: 'a\ud800b' } };
   await insertRows(database.pool, 'measured_things', columns, [broken]);
   expect(await queryRow(database.pool, `${selected} where pipeline = 'broken'`)).toMatchObject({

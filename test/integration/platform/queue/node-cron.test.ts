@@ -30,7 +30,7 @@ describe('ticks', () => {
     expect(one.every((tick) => tick % 1000 === 0)).toBe(true);
   });
 
-  it('are the latest occurrence when they run', async () => {
+  it('have the latest occurrence as their scheduled time', async () => {
     const schedule = aSchedule();
     const pairs: [number, number][] = [];
     schedule.every(everySecond, (plannedAt) => {
@@ -40,7 +40,7 @@ describe('ticks', () => {
     expect(pairs.every(([planned, previous]) => planned === previous)).toBe(true);
   });
 
-  it('run late, with their scheduled time, and once, if the process was too busy', async () => {
+  it('run late and once, with their scheduled time, if the process was too busy', async () => {
     const ticks: number[] = [];
     aSchedule().every(inUtc('*/3 * * * * *'), (plannedAt) => {
       ticks.push(plannedAt.getTime());
@@ -62,7 +62,7 @@ describe('ticks', () => {
     expect(log.entries.some(({ level }) => level === 'error')).toBe(true);
   });
 
-  it('end when the schedule is stopped, while another continues, and it may be stopped again', async () => {
+  it('end when their schedule is stopped, which may happen twice, while another schedule continues', async () => {
     const [stopped, control] = [aSchedule(), collectTicks(aSchedule())];
     const ticks = collectTicks(stopped);
     await waitFor(() => ticks.length > 0);
@@ -118,7 +118,7 @@ describe('a clock that is set', () => {
     },
   );
 
-  it('back by hand lets ticks follow the new time, without waiting until it reaches the old time', async () => {
+  it('back manually lets the ticks follow the new time immediately', async () => {
     const ticks = await ticksFrom('2026-11-20T14:30:00Z', inUtc('0 * * * *'), async () => {
       await hours(1)();
       vi.setSystemTime(new Date('2026-11-20T12:30:00Z'));
@@ -127,7 +127,7 @@ describe('a clock that is set', () => {
     expect(ticks).toEqual(['15:00', '13:00', '14:00'].map((time) => `2026-11-20T${time}:00.000Z`));
   });
 
-  it('forward by hand causes one tick for all that it skipped', async () => {
+  it('forward manually causes one tick for all skipped times', async () => {
     const ticks = await ticksFrom('2026-11-20T12:30:00Z', inUtc('0 * * * *'), async () => {
       vi.setSystemTime(new Date('2026-11-20T16:10:00Z'));
       await hours(1)();

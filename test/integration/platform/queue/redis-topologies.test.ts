@@ -86,7 +86,7 @@ describeWithRedis('the job queue in a Redis cluster', () => {
     }
   });
 
-  it('is inspected on every node that is written to', async () => {
+  it('is inspected on every node that accepts writes', async () => {
     await nodes[1]?.call('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     onTestFinished(async () => {
       await nodes[1]?.call('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
@@ -132,7 +132,7 @@ describeWithRedis('the job queue in a Redis behind sentinels', () => {
     topology: { kind: 'sentinel' as const, name: 'jobs', others: [], password: 'of-sentinel', ...parts },
   });
 
-  it('cannot be opened with an unknown name, and the error states that within seconds', async () => {
+  it('cannot be opened with an unknown master name, and the error contains that name', async () => {
     await expect(open(behind({ name: 'elsewhere' }))).rejects.toMatchObject({
       code: 'queue_unreachable',
       message: expect.stringContaining('Redis "elsewhere" of the sentinel at'),
@@ -191,8 +191,8 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
   describe('is refused', () => {
     it.each<[string, () => RedisSettings['tls'], RegExp]>([
       ['without the authority', () => undefined, /self-signed/],
-      ['under another name', () => ({ ca_file: own.ca }), /altnames|IP: 127\.0\.0\.1/],
-      ['without our certificate', () => ({ ca_file: own.ca, servername: 'redis.example' }), /does not respond/],
+      ['under another server name', () => ({ ca_file: own.ca }), /altnames|IP: 127\.0\.0\.1/],
+      ['without a client certificate', () => ({ ca_file: own.ca, servername: 'redis.example' }), /does not respond/],
     ])('%s, and the error explains it', async (_, tls, reason) => {
       await expect(open(secured(tls()))).rejects.toMatchObject({
         code: 'queue_unreachable',
@@ -263,9 +263,14 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
   });
 
   it.each([
-    ['a wrong password of the sentinels', 'wrong', () => own.ca, 'WRONGPASS'],
-    ['an authority that did not sign for them', 'of-sentinel', () => client.ca, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-  ] as const)('is refused with %s, and the doctor explains it', async (_, password, ca, reason) => {
+    ['a wrong password for the sentinels', 'wrong', () => own.ca, 'WRONGPASS'],
+    [
+      'an authority that did not sign their certificates',
+      'of-sentinel',
+      () => client.ca,
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+    ],
+  ] as const)('is refused with %s, and the inspection reports the reason', async (_, password, ca, reason) => {
     const settings = behind(password, { ...filesOf(own, client), ca_file: ca() });
     await expect(open(settings)).rejects.toMatchObject({ code: 'queue_unreachable' });
     await expect(inspectRedis(settings, 5000)).rejects.toMatchObject({

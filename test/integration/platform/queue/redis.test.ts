@@ -25,7 +25,7 @@ describeWithRedis('the job queue in Redis', () => {
   describeJobQueue(backend);
   describeJobQueueOutages(backend);
 
-  it('is opened with the password in its URL, and without it reports why not', async () => {
+  it('is opened with the password in its URL, and otherwise reports that the password is missing or wrong', async () => {
     const admin = new Redis(redis.url);
     await admin.config('SET', 'requirepass', 'the-password');
     onTestFinished(async () => {
@@ -46,7 +46,7 @@ describeWithRedis('the job queue in Redis', () => {
   });
 });
 
-describeWithRedis('a Redis that is no safe store of jobs', () => {
+describeWithRedis('a Redis that is not safe for jobs', () => {
   const redis = useRedis();
 
   async function withRedis(settings: readonly (readonly [string, string])[]): Promise<Redis> {
@@ -60,7 +60,7 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
     return admin;
   }
 
-  it('because it evicts is reported as unsafe, and logged once', async () => {
+  it('because it evicts keys is reported as unsafe, and logged once', async () => {
     const admin = await withRedis([['maxmemory-policy', 'allkeys-lru']]);
     const log = recordLog();
     const job = aJob();
@@ -91,7 +91,7 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
     expect(log.entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
-  it('because it belongs to another deployment is reported as unsafe; a free one is claimed', async () => {
+  it('because it belongs to another deployment is refused, and an unclaimed Redis is claimed', async () => {
     const open = (id: string) =>
       openJobQueue({
         backend: { kind: 'redis', url: redis.url },

@@ -45,14 +45,14 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
   return renderPage(frame, runPage(data));
 }
 
-it('shows doubts about the golden set above the scores of the run', async () => {
+it('the run page shows doubts about the golden set above the scores of the run', async () => {
   const doubt = 'None of the 40 returned documents is judged: the set has d1, and the retriever returned kb-1.';
   const html = await shown({ warnings: [doubt] }, null);
   expect(html).toContain(doubt);
   expect(html.indexOf(doubt)).toBeLessThan(html.indexOf('id="scores"'));
 });
 
-it('shows the loss by stage as one bar that adds up to 100 %, and a summary of explained misses', async () => {
+it('the run page shows the loss by stage as one bar that adds up to 100 %, and a summary of explained misses', async () => {
   const share = (mean: number) => ({
     mean,
     n: 40,

@@ -41,7 +41,7 @@ const tableOf = (name: string) => {
 };
 
 describe.each(exportFormats)('an export to %s', (format) => {
-  it('has every row and value of the database', async () => {
+  it('contains every row and value of the database', async () => {
     const to = await aFolder();
     await exportTo({ to, format });
     for (const table of exportTables) {
@@ -51,7 +51,7 @@ describe.each(exportFormats)('an export to %s', (format) => {
     }
   });
 
-  it('has one pipeline and one day if they are named', async () => {
+  it('contains only one pipeline and one day if the request names them', async () => {
     const to = await aFolder();
     const range = { from: '2026-11-20', until: '2026-11-20' };
     await exportTo({ to, format, pipeline: 'docs', range, tables: ['queries'] });
@@ -74,7 +74,7 @@ describe('an export', () => {
     expect(feedback.map(({ comment }) => comment)).toEqual([null, null]);
   });
 
-  it('writes only changed days again, without a row twice, and removes days without rows', async () => {
+  it('rewrites only changed days, duplicates no row, and removes days without rows', async () => {
     const to = await aFolder();
     await exportTo({ to, format: 'jsonl' });
     const client = await database.pool.connect();
@@ -111,7 +111,7 @@ describe('an export', () => {
     expect((error as Error).message).toContain('manifest.json');
   });
 
-  it('continues after an interruption, and puts back a day that was being replaced', async () => {
+  it('continues after an interruption, and restores a day that was being replaced', async () => {
     const to = await aFolder();
     await exportTo({ to, tables: ['queries'] });
     const day = path.join(to, 'queries', 'date=2026-11-20');
@@ -123,7 +123,7 @@ describe('an export', () => {
     expect(await readdir(to)).not.toContain('.incomplete');
   });
 
-  it('stops at once when it is aborted, and its manifest says that it is incomplete', async () => {
+  it('stops immediately when it is aborted, and its manifest has no end time', async () => {
     const to = await aFolder();
     const stopped = AbortSignal.abort(new Error('stopped'));
     await expect(exportTo({ to }, [], stopped)).rejects.toThrow('stopped');

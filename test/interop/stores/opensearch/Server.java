@@ -22,7 +22,7 @@ import org.opensearch.transport.Netty4Plugin;
 
 /** One node of OpenSearch with its k-NN plugin, on loopback. Arguments: folder, port. */
 public final class Server extends Node {
-    /** Painless with the functions of the k-NN plugin, which a plugin on the class path does not find by itself. */
+    /** Loads the k-NN plugin's functions into Painless, which does not find them if it is on the class path. */
     public static final class Painless extends Plugin implements ScriptPlugin {
         private final PainlessPlugin plugin = new PainlessPlugin();
 

@@ -121,7 +121,7 @@ export function describeQdrantCollections(start: () => Promise<Pick<RunningStore
       'cosine',
     ).map(({ id }) => id);
 
-    it.each([false, true])('compares texts, integers, decimals and lists (indexed: %s)', async (isIndexed) => {
+    it.each([false, true])('matches texts, integers, decimals and lists (indexed: %s)', async (isIndexed) => {
       const collection = await create({ vectors: cosine });
       const points = documents.map(({ id, vector }, place) => ({
         id: place,
@@ -143,7 +143,7 @@ export function describeQdrantCollections(start: () => Promise<Pick<RunningStore
   });
 
   describe.each(['Cosine', 'Dot', 'Euclid'] as const)('an unnamed vector with the distance %s', (distance) => {
-    it('is searched and sampled beside sparse vectors', async () => {
+    it('can be searched and sampled next to sparse vectors', async () => {
       const vectors = { size: shape.dimensions, distance };
       const collection = await create({ vectors, sparse_vectors: { words: {} } });
       const points = documents.map(({ id, vector }, place) => ({
@@ -165,7 +165,7 @@ export function describeQdrantCollections(start: () => Promise<Pick<RunningStore
     });
   });
 
-  it('reads a named vector, and no point that lacks it', async () => {
+  it('can be read through a named vector, without the points that lack this vector', async () => {
     const collection = await create({ vectors: { text: cosine, image: { size: 3, distance: 'Dot' } } });
     const points = documents.map(({ id, vector }, place) => ({
       id: place,
@@ -190,7 +190,7 @@ export function describeQdrantCollections(start: () => Promise<Pick<RunningStore
     ['scalar', { scalar: { type: 'int8' } }],
     ['binary', { binary: {} }],
   ] as const)('a graph over vectors with %s quantization', (_, quantization) => {
-    it('is searched approximately, and exactly on request', async () => {
+    it('can be searched approximately, and exactly on request', async () => {
       const many = { count: 600, dimensions: 64, topics: 12 };
       const all = topicByTopic(many);
       const collection = await create({

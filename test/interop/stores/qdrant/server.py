@@ -81,7 +81,7 @@ def filter_of(body):
 
 
 def vector_of(vector):
-    """Reads a vector of a request."""
+    """Converts a vector of a request for the engine."""
     if isinstance(vector, list):
         return [float(number) for number in vector]
     if "indices" in vector:
@@ -90,7 +90,7 @@ def vector_of(vector):
 
 
 def shown(vector):
-    """Writes a vector of the engine, with the digits of a 32-bit number."""
+    """Converts a vector of the engine for a response, with the digits of a 32-bit number."""
     if isinstance(vector, dict):
         return {name: shown(one) for name, one in vector.items()}
     if isinstance(vector, edge.SparseVector):
@@ -157,7 +157,7 @@ def remove(name, shard):
 
 def update(shard, operation):
     shard.update(operation)
-    # A server does this by itself.
+    # A Qdrant server optimizes without a request.
     shard.optimize()
     return {"status": "completed"}
 

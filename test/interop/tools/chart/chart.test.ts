@@ -40,7 +40,7 @@ describe.each(cases)('the chart %s', (_, values) => {
     expect({ status, stdout }).toMatchObject({ status: 0 });
   });
 
-  it('has objects whose every field Kubernetes knows', () => {
+  it('has only fields that Kubernetes knows', () => {
     const ownResources = ['-skip', 'PrometheusRule,ServiceMonitor,PodMonitor'];
     const { status, stdout } = spawnSync(kubeconform, [...ownResources, '-schema-location', schemas], {
       input: manifestsOf(helm, shipped, values),
@@ -50,7 +50,7 @@ describe.each(cases)('the chart %s', (_, values) => {
   });
 });
 
-it('fails kubeconform with a field that Kubernetes does not know', () => {
+it('kubeconform rejects a field that Kubernetes does not know', () => {
   const manifests = manifestsOf(helm, shipped, defaults).replaceAll('replicas:', 'replicaz:');
   const { status, stdout } = spawnSync(kubeconform, ['-schema-location', schemas], {
     input: manifests,
@@ -60,13 +60,13 @@ it('fails kubeconform with a field that Kubernetes does not know', () => {
   expect(stdout).toContain('replicaz');
 });
 
-it.each(refused)('refuses %s', (_, values) => {
+it.each(refused)('the chart rejects %s', (_, values) => {
   const { status, stderr } = runHelm(helm, ['template', 'watch', shipped], values);
   expect(status).toBe(1);
   expect(stderr).toContain("values don't meet the specifications of the schema");
 });
 
-it('ships the rules with their own braces, and each dashboard', () => {
+it('the chart ships the rules with their template braces, and each dashboard', () => {
   const enabled = { ...everything, config: defaults['config'] };
   const rendered = objectsOf(manifestsOf(helm, shipped, enabled));
   expect(rendered.find(({ kind }) => kind === 'PrometheusRule')?.['spec']).toEqual(ruleFile(kubernetesRules));
@@ -75,7 +75,7 @@ it('ships the rules with their own braces, and each dashboard', () => {
   expect(data.filter((name) => name.endsWith('.json')).toSorted()).toEqual(dashboards.toSorted());
 });
 
-it.runIf(process.env['RECALLD_TEST_RECORD'] === '1')('is recorded', () => {
+it.runIf(process.env['RECALLD_TEST_RECORD'] === '1')('the rendered objects are recorded', () => {
   const { stdout } = spawnSync(helm, ['version', '--short'], { encoding: 'utf8' });
   writeChartRecording({
     date: new Date().toISOString().slice(0, 10),

@@ -51,7 +51,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
       container: spec.template.spec.containers[0] as Tree,
     }));
 
-    it('has objects with a kind, a name of the release and its labels, and each once', () => {
+    it('has unique objects, each with a kind, the name of the release, and its labels', () => {
       for (const { apiVersion, kind, metadata } of objects) {
         expect({ apiVersion, kind }).toEqual({ apiVersion: expect.any(String), kind: expect.any(String) });
         expect(metadata.name).toMatch(metadata.name === 'watcher' ? /./ : /^watch-(recalld|quality)(-[a-z]+)*$/);
@@ -65,7 +65,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
       expect(new Set(names).size).toBe(names.length);
     });
 
-    it('has objects that the schemas of Kubernetes and of the Prometheus Operator take', () => {
+    it('has objects that are valid in the schemas of Kubernetes and of the Prometheus Operator', () => {
       for (const object of objects) {
         const Kind = kinds[object['kind'] as string];
         expect({ kind: object['kind'], known: Kind !== undefined }).toEqual({ kind: object['kind'], known: true });
@@ -73,12 +73,12 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
       }
     });
 
-    it('runs each role once as a deployment of its own', () => {
+    it('runs each role in a separate Deployment', () => {
       const taken = pods.filter(({ kind }) => kind === 'Deployment').map(({ container }) => container['args'].at(-1));
       expect(taken.toSorted((a: string, b: string) => (a < b ? -1 : 1))).toEqual(roles.toSorted());
     });
 
-    it('runs the image of this version, not as root, and can write nowhere but in /tmp', () => {
+    it('runs the image of this version, not as root, and with a read-only root file system', () => {
       for (const { container, spec } of pods) {
         const { digest } = values['image'] as Tree;
         expect(container['image']).toBe(digest === '' ? `recalld:${version}` : `recalld@${digest}`);
@@ -90,7 +90,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
       }
     });
 
-    it('mounts the config where its command reads it, and recalld accepts it', () => {
+    it('mounts the config at the path that the command reads, and recalld accepts the config', () => {
       const env = Object.fromEntries(
         (values['secrets'] as Tree[]).map(({ variable }) => [
           variable,
@@ -113,7 +113,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
       }
     });
 
-    it('takes secrets by reference, and every variable that the config names', () => {
+    it('sets every variable that the config uses, by reference to a secret', () => {
       const named = new Set([...JSON.stringify(values['config']).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name));
       for (const { kind, container } of pods) {
         const extra = new Set((values['extraEnv'] as Tree[]).map(({ name }) => name));
@@ -125,15 +125,19 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
       }
     });
 
-    it('knows who owns the tables in the hook that migrates, and nowhere else', () => {
+    it('passes the database URL of the table owner only to the migration hook', () => {
       const owner = values['migrate'].databaseUrl as Tree | null | undefined;
       for (const { kind, container } of pods) {
         const env = (container['env'] ?? []) as Tree[];
-        const told = env.find(({ name }) => name === 'MIGRATION_DATABASE_URL')?.['valueFrom'].secretKeyRef as unknown;
-        expect({ kind, told }).toEqual({ kind, told: kind === 'Job' ? (owner ?? undefined) : undefined });
+        const ownerReference = env.find(({ name }) => name === 'MIGRATION_DATABASE_URL')?.['valueFrom']
+          .secretKeyRef as unknown;
+        expect({ kind, ownerReference }).toEqual({
+          kind,
+          ownerReference: kind === 'Job' ? (owner ?? undefined) : undefined,
+        });
         const others = env.filter(({ name }) => name !== 'MIGRATION_DATABASE_URL');
         for (const { valueFrom } of others) expect(valueFrom?.secretKeyRef.name).not.toBe(owner?.['name']);
-        expect(container['args'].includes('--grant')).toBe(told !== undefined);
+        expect(container['args'].includes('--grant')).toBe(ownerReference !== undefined);
       }
     });
 
@@ -160,7 +164,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
       }
     });
 
-    it('sets the job that the rules expect on scraped series', () => {
+    it('sets the job label that the rules expect on scraped series', () => {
       const endpoints = [
         ...ofKind(objects, 'ServiceMonitor').flatMap(({ spec }) => spec.endpoints as Tree[]),
         ...ofKind(objects, 'PodMonitor').flatMap(({ spec }) => spec.podMetricsEndpoints as Tree[]),
@@ -169,7 +173,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         expect(relabelings).toEqual([{ targetLabel: 'job', replacement: defaultRuleSettings.scrapeJob }]);
     });
 
-    it('selects pods that are there', () => {
+    it('selects only pods that exist', () => {
       const selectors = [
         ...ofKind(objects, 'Service').map(({ spec }) => spec.selector),
         ...ofKind(objects, 'Deployment').map(({ spec }) => spec.selector.matchLabels),
@@ -187,7 +191,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         expect(pods.map(({ name }) => name)).toContain(spec.scaleTargetRef.name);
     });
 
-    it('leaves the number of replicas to the autoscaler where there is one', () => {
+    it('leaves the number of replicas to the autoscaler, if there is one', () => {
       const scaled = new Set(ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef.name));
       for (const { metadata, spec } of ofKind(objects, 'Deployment'))
         expect({ name: metadata.name, has: spec.replicas !== undefined }).toEqual({
@@ -196,7 +200,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         });
     });
 
-    it('gives the daemon more time to end than it takes', () => {
+    it('gives the daemon more time to stop than its shutdown may take', () => {
       const { server } = parseConfig('{}', 'recalld.yaml', {}, () => '');
       for (const { kind, spec } of pods) {
         if (kind === 'Job') continue;
@@ -235,11 +239,11 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
     }
 
     it.each([
-      ['with API callers admits only them to the API', 'api', 'http', { apiFrom: [rag] }, {}, [rag]],
+      ['with API callers admits only these callers to the API', 'api', 'http', { apiFrom: [rag] }, {}, [rag]],
       ['with API callers leaves the metrics of workers open', 'worker', 'http', { apiFrom: [rag] }, {}, 'everyone'],
       ['with scrapers leaves the API open', 'api', 'http', { metricsFrom: [monitoring] }, {}, 'everyone'],
       [
-        'with scrapers admits only them to the metrics of workers',
+        'with scrapers admits only these scrapers to the metrics of workers',
         'worker',
         'http',
         { metricsFrom: [monitoring] },
@@ -285,13 +289,13 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
   });
 
   describe('the PrometheusRule', () => {
-    it('keeps the braces of the rules', () => {
+    it('keeps the template braces of the rules', () => {
       const enabled = { ...defaults, prometheusRule: { enabled: true, labels: {} } };
       const [rule] = ofKind(render(enabled), 'PrometheusRule');
       expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toBe('{{ $labels.pipeline }} is down');
     });
 
-    it('links to the console in the config', () => {
+    it('links to the console URL in the config', () => {
       const [rule] = ofKind(render(everything), 'PrometheusRule');
       expect(rule?.['spec'].groups[0].rules[0].annotations.runbook_url).toBe(
         'https://recalld.example.com/runbooks/Down',

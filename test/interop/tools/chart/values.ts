@@ -1,4 +1,4 @@
-/** Values for the Helm chart: the defaults, everything switched on, and values that the chart refuses. */
+/** Values for the Helm chart: the defaults, all features enabled, and values that the chart rejects. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -72,10 +72,10 @@ export const everything: Tree = {
 };
 
 export const cases: [string, Tree][] = [
-  ['as it comes', defaults],
-  ['with everything on', everything],
+  ['with default values', defaults],
+  ['with all features enabled', everything],
   [
-    'with nothing optional',
+    'without optional objects',
     {
       ...defaults,
       secrets: [],
@@ -85,7 +85,7 @@ export const cases: [string, Tree][] = [
       topologySpread: [],
     },
   ],
-  ['with one role for all', { ...defaults, migrate: { ...defaults['migrate'], databaseUrl: null } }],
+  ['with one database role for all processes', { ...defaults, migrate: { ...defaults['migrate'], databaseUrl: null } }],
 ];
 
 export const refused: [string, Tree][] = [
@@ -95,12 +95,12 @@ export const refused: [string, Tree][] = [
     { ...defaults, config: { ...defaults['config'], storage: { url: 'embedded' } } },
   ],
   [
-    'the password of the owner written out',
+    'a plain-text password of the database owner',
     { ...defaults, migrate: { enabled: true, databaseUrl: 'postgres://recalld_owner:secret@db/recalld' } },
   ],
-  ['a secret written out', { ...defaults, secrets: [{ variable: 'A', value: 'b' }] }],
+  ['a plain-text secret', { ...defaults, secrets: [{ variable: 'A', value: 'b' }] }],
   [
-    'a port that is text',
+    'a port that is a string',
     { ...defaults, config: { ...defaults['config'], server: { host: '0.0.0.0', port: '8321' } } },
   ],
 ];

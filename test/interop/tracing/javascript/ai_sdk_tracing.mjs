@@ -1,4 +1,4 @@
-/** The telemetry of the AI SDK itself. */
+/** Starts the AI SDK's own telemetry. */
 import { exportingProvider } from './provider.mjs';
 
 export async function start() {

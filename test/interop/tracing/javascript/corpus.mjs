@@ -1,4 +1,4 @@
-/** The documents, the embedding and the queries that every program shares; the texts of `../python/corpus.py`. */
+/** Documents, embedding and queries that all programs share, with the same texts as `../python/corpus.py`. */
 import { createHash } from 'node:crypto';
 
 export const documents = new Map([
@@ -36,7 +36,7 @@ export function embed(text) {
   return vector.map((value) => value / norm);
 }
 
-/** Returns the documents that share most words with the query, as `{id, text, score}`. */
+/** Returns the documents that share the most words with the query, as `{id, text, score}`. */
 export function keywordSearch(query, k) {
   if (query === queries.failed) throw new SearchTimeout('no answer from the store');
   const asked = new Set(words(query));

@@ -1,4 +1,4 @@
-/** OpenInference. */
+/** Starts OpenInference's instrumentation of LangChain.js. */
 import { setSession } from '@arizeai/openinference-core';
 import { LangChainInstrumentation } from '@arizeai/openinference-instrumentation-langchain';
 import * as callbackManager from '@langchain/core/callbacks/manager';

@@ -1,4 +1,4 @@
-/** OpenLLMetry: the instrumentation of LlamaIndex.TS. */
+/** Starts OpenLLMetry's instrumentation of LlamaIndex.TS. */
 import { LlamaIndexInstrumentation } from '@traceloop/instrumentation-llamaindex';
 import * as llamaindex from 'llamaindex';
 import { exportingProvider } from './provider.mjs';

@@ -1,4 +1,4 @@
-/** A tracer provider that exports over OTLP/HTTP, as protobuf. Also the global provider. */
+/** Registers a global tracer provider that exports protobuf over OTLP/HTTP. */
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';

@@ -1,4 +1,4 @@
-/** What the program itself retrieved, one entry per retrieval, for comparison with what its spans say. */
+/** Records what the program itself retrieved, one entry per retrieval, for comparison with its spans. */
 import { readFile } from 'node:fs/promises';
 
 export const SESSION = 'session-7';

@@ -1,4 +1,4 @@
-"""The documents, the embedding and the queries that every program shares."""
+"""Documents, embedding and queries that all programs share."""
 
 import hashlib
 import math
@@ -44,7 +44,7 @@ def embed(text):
 
 
 def keyword_search(query, k):
-    """Returns (id, score) of the documents that share most words with the query."""
+    """Returns (id, score) of the documents that share the most words with the query."""
     asked = set(words(query))
     found = [(id, float(len(asked & set(words(text))))) for id, text in DOCUMENTS.items()]
     return sorted(((id, score) for id, score in found if score > 0), key=lambda pair: -pair[1])[:k]

@@ -1,4 +1,4 @@
-"""The SDK of Langfuse with its callback handler of LangChain; a second span processor exports to recalld."""
+"""Langfuse's SDK with its callback handler for LangChain; a second span processor exports to recalld."""
 
 import os
 

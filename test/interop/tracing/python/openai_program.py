@@ -1,4 +1,4 @@
-"""Retrieval with a search function of one's own, and an answer of a model through the OpenAI SDK."""
+"""Retrieves with a custom search function, and gets an answer from a model through the OpenAI SDK."""
 
 from openai import OpenAI
 

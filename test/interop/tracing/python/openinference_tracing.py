@@ -1,4 +1,4 @@
-"""OpenInference."""
+"""OpenInference's instrumentations, one for each framework."""
 
 import importlib
 

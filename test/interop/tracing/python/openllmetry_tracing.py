@@ -1,4 +1,4 @@
-"""OpenLLMetry: the instrumentation of LangChain by itself, that of LlamaIndex by the SDK of Traceloop."""
+"""OpenLLMetry: its instrumentation alone for LangChain, and the Traceloop SDK for LlamaIndex."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ def session(id):
 
 
 def config():
-    """Its metadata become association properties."""
+    """Returns a config whose metadata becomes association properties."""
     return {"metadata": {"session_id": _session}}
 
 

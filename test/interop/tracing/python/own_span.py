@@ -1,4 +1,4 @@
-"""A span of one's own around a search, by the conventions of OpenTelemetry, for frameworks whose retrievers are tools."""
+"""Wraps a search in a custom span by OpenTelemetry's conventions, for frameworks whose retrievers are tools."""
 
 import json
 

@@ -11,7 +11,7 @@ def processor():
 
 
 def exporting_provider():
-    """Also the global provider."""
+    """Returns a new provider, which is also the global provider."""
     provider = TracerProvider()
     provider.add_span_processor(processor())
     trace.set_tracer_provider(provider)

@@ -1,4 +1,4 @@
-"""What the program itself retrieved, one entry per retrieval, for comparison with what its spans say."""
+"""Records what the program itself retrieved, one entry per retrieval, for comparison with its spans."""
 
 import contextlib
 import importlib.metadata
@@ -12,7 +12,7 @@ _session = None
 
 @contextlib.contextmanager
 def session(id):
-    """The session of the retrievals within."""
+    """Sets the session of the retrievals within this context."""
     global _session
     _session = id
     try:

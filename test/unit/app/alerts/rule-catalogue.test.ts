@@ -20,7 +20,7 @@ const groups = ruleGroups(settings);
 const alerts = groups.flatMap((group) => group.alerts);
 const recordings = groups.flatMap((group) => group.recordings);
 
-/** An alert about absence has no value to describe. */
+/** Alerts about absent series, which have no value to describe. */
 const isAboutAbsence = new Set([
   'RecalldAbsent',
   'RecalldGoldenNeverRan',
@@ -65,7 +65,7 @@ describe('the alert rules', () => {
     expect(bare).toEqual([]);
   });
 
-  it('have a unique name for each alert of a severity, with the prefix Recalld', () => {
+  it('use one severity for each alert name, and the prefix Recalld for every name', () => {
     const severities = new Map<string, Set<string>>();
     for (const { alert, severity } of alerts) severities.set(alert, (severities.get(alert) ?? new Set()).add(severity));
     for (const [alert, seen] of severities) {
@@ -74,7 +74,7 @@ describe('the alert rules', () => {
     }
   });
 
-  it('have a title for a lock screen, and a description with numbers', () => {
+  it('have a title that fits a lock screen, and a description with numbers and only existing labels', () => {
     for (const { alert, summary, description, by, labels } of alerts) {
       expect(summary).toMatch(/^(?:\{\{ \$labels\.pipeline \}\}|recalld): .*[^.]$|^The alerting path works$/);
       expect(summary.length).toBeLessThan(100);
@@ -87,7 +87,7 @@ describe('the alert rules', () => {
     }
   });
 
-  it('have a summary that is the same for all alerts of a group', () => {
+  it('use no placeholder in a summary except the pipeline, so that grouped alerts share the summary', () => {
     const named = alerts.flatMap(({ alert, summary }) =>
       [...summary.matchAll(/\$(?:labels\.(\w+)|value)/g)].map(([whole, label]) => ({ alert, label: label ?? whole })),
     );
@@ -100,13 +100,13 @@ describe('the alert rules', () => {
         const rule = alerts.find(({ alert }) => alert === page);
         expect(rule?.severity).toBe('critical');
         const carried = new Set([by, Object.keys(labels ?? {})].flat());
-        const told = new Set([rule?.by ?? [], Object.keys(rule?.labels ?? {})].flat());
-        expect(silentWhile?.on.filter((label) => !carried.has(label) || !told.has(label))).toEqual([]);
+        const inhibitingLabels = new Set([rule?.by ?? [], Object.keys(rule?.labels ?? {})].flat());
+        expect(silentWhile?.on.filter((label) => !carried.has(label) || !inhibitingLabels.has(label))).toEqual([]);
       }
     }
   });
 
-  it('never have two rules that differ only in their expression', () => {
+  it('never differ only in their expression', () => {
     const identities = (
       ruleFile(settings).groups.flatMap(({ rules }) => rules) as {
         alert?: string;
@@ -125,7 +125,7 @@ describe('the alert rules', () => {
     });
   });
 
-  it('are all listed in the index of the runbooks', () => {
+  it('are exactly those that the runbook index lists', () => {
     expect(new Set(documentedAlerts().map(({ alert }) => alert))).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 });

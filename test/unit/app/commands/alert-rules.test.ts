@@ -19,7 +19,7 @@ const links =
   'alerts: {runbook_base_url: "https://wiki/r", dashboard_base_url: "https://grafana", console_base_url: "https://recalld", scrape_job: rag}';
 
 describe('the alert rules of a config', () => {
-  it('link to its runbooks and dashboards, and contain its targets', () => {
+  it('link to the configured runbooks, dashboards and console, and select the configured scrape job', () => {
     const { document, notes } = createAlertRules(aConfig('', links), 'rules');
     const text = stringify(document, { lineWidth: 0 });
     expect(notes).toEqual([]);
@@ -58,7 +58,7 @@ describe('the alert rules of a config', () => {
     expect(text).not.toContain('slo="results"');
   });
 
-  it('omit links whose address is not configured, and report it', () => {
+  it('omit links whose address is not configured, with a note for each missing address', () => {
     const { document, notes } = createAlertRules(aConfig(), 'crd');
     expect(notes).toEqual([
       'alerts.console_base_url is not set: alerts do not link to the console or its runbooks.',
@@ -67,7 +67,7 @@ describe('the alert rules of a config', () => {
     expect(stringify(document)).not.toMatch(/_url:|https?:/);
   });
 
-  it('link to runbooks if only the address of the console is configured', () => {
+  it('link to the runbooks of the console if only the address of the console is configured', () => {
     const console = 'alerts: {console_base_url: "https://recalld/"}';
     const text = stringify(createAlertRules(aConfig('', console), 'rules').document, { lineWidth: 0 });
     expect(text).toContain('runbook_url: https://recalld/runbooks/RecalldAbsent\n');
@@ -84,13 +84,13 @@ describe('the alert rules of a config', () => {
     expect(grouped.filter((inside) => !inside.startsWith('cluster, namespace'))).toEqual([]);
   });
 
-  it('reject a deployment label that the metrics themselves use', () => {
+  it("cannot use a deployment label that recalld's own metrics have", () => {
     expect(() => aConfig('', 'alerts: {group_labels: [pipeline]}')).toThrow(
       "pipeline is a label of recalld's own metrics",
     );
   });
 
-  it('are rejected for an objective that no alert can cover', () => {
+  it('cannot be generated for an objective that no alert can cover', () => {
     expect(() => createAlertRules(aConfig('    slo: {results: 0.8}'), 'rules')).toThrow(
       /The objective results of docs: .*93\.1 %/,
     );

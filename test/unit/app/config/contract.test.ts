@@ -7,7 +7,7 @@ const contract = readFileSync(path.resolve(import.meta.dirname, '../../../fixtur
 const parse = (text: string, env: Record<string, string>) => parseConfig(text, 'recalld.yaml', env, () => '');
 
 describe('the config of the contract', () => {
-  it('is valid unchanged, with a single ${VAR} in braces', () => {
+  it('is valid as written, including an unquoted ${VAR} in a flow mapping', () => {
     const config = parse(contract, { OPENAI_API_KEY: 'sk-1' });
     expect(config.pipelines[0]).toMatchObject({
       name: 'support-docs',
@@ -26,6 +26,6 @@ it.each([
   'storage:\n  data_dir: ${V}\n',
   'storage:\n  data_dir: ${V} # why',
   'storage: {data_dir: "${V}"}',
-])('substitutes the variable in %j, whatever its value contains', (text) => {
+])('substitutes the variable in %j unchanged, even if its value contains YAML syntax', (text) => {
   expect(parse(text, { V: 'folder #1, {odd}' }).storage.data_dir).toBe('folder #1, {odd}');
 });

@@ -24,13 +24,13 @@ describe('a placeholder without quotes', () => {
   });
 });
 
-describe('a retriever config without the query', () => {
+describe('a retriever config', () => {
   it.each([
     ['{kind: http, url: "http://x/search", method: GET}', 'retriever.url'],
     ['{kind: http, url: "http://x/search", body: {query: "text"}}', 'retriever.body'],
     ['{kind: http, url: "http://x/search", body: {k: "{{k}}"}}', 'retriever.body'],
     ['{kind: elasticsearch, url: "http://x", index: docs, query: {match_all: {}}}', 'retriever.query'],
-  ])('is rejected: %s', (retriever, field) => {
+  ])('without the query is rejected: %s', (retriever, field) => {
     expect(build(retriever)).toThrow(
       expect.objectContaining({
         code: 'config_invalid',
@@ -45,7 +45,7 @@ describe('a retriever config without the query', () => {
     '{kind: http, url: "http://x/search", headers: {x-query: "{{ text }}"}, body: {}}',
     '{kind: http, url: "http://x/search", body: {messages: [{role: user, content: "Q: {{text}}"}]}}',
     '{kind: elasticsearch, url: "http://x", index: docs, query: {match: {body: "{{text}}"}}}',
-  ])('is not reported if the query is in the address, a header or the body: %s', (retriever) => {
+  ])('with the query in the address, a header or the body is accepted: %s', (retriever) => {
     expect(build(retriever)).not.toThrow();
   });
 });
@@ -57,17 +57,17 @@ describe('a cron expression', () => {
     );
 
   it.each(['0 0 30 2 *', '0 0 31 2,4,6 *', '0 0 0 31 4 *', '0 0 30-31 2 *'])(
-    'that never occurs is rejected: %s',
+    'that matches no date is rejected: %s',
     (expression) => {
       expect(cron(expression)).toThrow('never occurs');
     },
   );
 
-  it.each(['0 0 29 2 *', '0 0 30 * *', '*/5 * * * *'])('that occurs is accepted: %s', (expression) => {
+  it.each(['0 0 29 2 *', '0 0 30 * *', '*/5 * * * *'])('that matches a date is accepted: %s', (expression) => {
     expect(cron(expression)).not.toThrow();
   });
 
-  it.each(['0 0 40 2 *', '0 0 0 2 *', 'hourly'])('that is invalid is rejected as such: %s', (expression) => {
+  it.each(['0 0 40 2 *', '0 0 0 2 *', 'hourly'])('with invalid syntax is rejected: %s', (expression) => {
     expect(cron(expression)).toThrow('is not a cron expression');
   });
 });

@@ -38,7 +38,7 @@ describe('a missing config file', () => {
     });
   });
 
-  it.each(['', '# nothing but a comment\n', '---\n'])('is the same as the empty file %j', (text) => {
+  it.each(['', '# nothing but a comment\n', '---\n'])('means the same as the empty file %j', (text) => {
     expect(parse(text)).toEqual(parse(null));
   });
 });
@@ -90,7 +90,7 @@ describe('the services of pipelines', () => {
   });
 });
 
-describe('defaults, file and environment', () => {
+describe('the config parser', () => {
   const file = 'server: {port: 1000}\nstorage: {url: "postgres://file/db"}';
 
   it('prefers the file to the defaults, key by key', () => {
@@ -103,7 +103,7 @@ describe('defaults, file and environment', () => {
     expect(storage).toMatchObject({ url: 'postgres://file/db', data_dir: '.recalld', pool_size: 3 });
   });
 
-  it('reads a variable by the type of its key: text stays text, null is null', () => {
+  it('reads a variable as the type of its key: text stays text, and null becomes null', () => {
     const env = { RECALLD_STORAGE_DATA_DIR: '5', RECALLD_SERVER_METRICS_PORT: 'null' };
     expect(parse('server: {metrics_port: 9}', env)).toMatchObject({
       storage: { data_dir: '5' },
@@ -111,7 +111,7 @@ describe('defaults, file and environment', () => {
     });
   });
 
-  it('keeps a text that looks like a number, also for a key that may be null', () => {
+  it('keeps text that looks like a number as text, even for a key that may be null', () => {
     const hash = { RECALLD_STORAGE_HASH_KEY: '12345678901234567890123456789012' };
     expect(parse(null, hash).storage.hash_key).toBe('12345678901234567890123456789012');
     expect(
@@ -121,7 +121,7 @@ describe('defaults, file and environment', () => {
     ).toBeNull();
   });
 
-  it('accepts a queue from the environment alone', () => {
+  it('accepts a queue that is configured only in the environment', () => {
     const env = { RECALLD_QUEUE_BACKEND: 'redis', RECALLD_QUEUE_URL: 'redis://r' };
     expect(parse(null, env).queue).toEqual({ backend: 'redis', url: 'redis://r', prefix: 'recalld' });
   });
@@ -146,7 +146,7 @@ describe('defaults, file and environment', () => {
   });
 });
 
-describe('secrets', () => {
+describe('the config parser, on secrets and variables,', () => {
   it('reads a secret from the file that the variable names, without the line ending', () => {
     const config = parse(
       null,
@@ -163,14 +163,14 @@ describe('secrets', () => {
     );
   });
 
-  it('does not repeat a wrong secret in its message', () => {
+  it('does not repeat an invalid secret in the error message', () => {
     const message = problemOf(null, { RECALLD_STORAGE_URL: 'mysql://me:s3cret@db' });
     expect(message).toBe(
       'recalld.yaml: storage.url (set by RECALLD_STORAGE_URL) must be `embedded` or a postgres:// URL.',
     );
   });
 
-  it('replaces ${VAR} in any text of the file, also in part of it and more than once', () => {
+  it('replaces ${VAR} anywhere in a text of the file, even more than once', () => {
     const retriever = 'kind: http, url: "http://${HOST}/", headers: {authorization: "Bearer ${A}-${A}"}';
     const config = parse(`pipelines: [{name: p, retriever: {${retriever}}}]`, { HOST: 'rag', A: 't' });
     expect(config.pipelines[0]?.retriever).toMatchObject({
@@ -195,7 +195,7 @@ describe('secrets', () => {
     expect(message).not.toContain('secret');
   });
 
-  it('explains how to write a duration if it is a number', () => {
+  it('explains how to write a duration if the config contains only a number', () => {
     const golden = 'golden: [{set: s, cron: "0 * * * *", keep_answers: 180}]';
     expect(problemOf(`pipelines: [{name: a, retriever: {kind: http, url: "http://h"}, ${golden}}]`)).toContain(
       'keep_answers must be a number of minutes, hours or days, such as 30m, 24h or 7d.',
@@ -210,21 +210,25 @@ describe('secrets', () => {
 describe('invalid YAML', () => {
   it.each([
     ['a tab', 'server:\n\tport: 1', 'recalld.yaml:2 is not valid YAML: '],
-    ['a bracket that is not closed', 'server: {port: 1\n', 'recalld.yaml:2 is not valid YAML: '],
-    ['a key twice', 'log: {}\nlog: {}', 'recalld.yaml:2 is not valid YAML: Map keys must be unique.'],
-    ['a tag that we do not know', '\na: !vault x', 'recalld.yaml:2 is not valid YAML: Unresolved tag: !vault.'],
+    ['an unclosed bracket', 'server: {port: 1\n', 'recalld.yaml:2 is not valid YAML: '],
+    ['a duplicate key', 'log: {}\nlog: {}', 'recalld.yaml:2 is not valid YAML: Map keys must be unique.'],
+    ['an unknown tag', '\na: !vault x', 'recalld.yaml:2 is not valid YAML: Unresolved tag: !vault.'],
     [
       'two documents',
       'log: {}\n---\nlog: {}',
       'recalld.yaml:2 is not valid YAML: it contains more than one document; ',
     ],
     [
-      'stars without quotes',
+      'a cron expression without quotes',
       'a: {cron: * * * * *}',
       'recalld.yaml:1 is not valid YAML: quote a value that begins with *',
     ],
     ['an alias without an anchor', 'log: *nope', 'recalld.yaml is not valid YAML: Unresolved alias'],
-    ['an alias that holds itself', 'pipelines: &p [*p]', 'recalld.yaml is not valid YAML: an alias contains itself.'],
+    [
+      'an alias that contains itself',
+      'pipelines: &p [*p]',
+      'recalld.yaml is not valid YAML: an alias contains itself.',
+    ],
     ['aliases that grow without bound', bomb(), 'recalld.yaml is not valid YAML: Excessive alias count'],
   ])('is reported for %s, with the line if known', (_, text, start) => {
     const message = problemOf(text);
@@ -236,7 +240,7 @@ describe('invalid YAML', () => {
   it.each([
     ['server:\n\tport: 1', 'indent with spaces'],
     ['a: {cron: */5}', 'quote a value that begins with *'],
-  ])('explains %j and what to do', (text, fix) => {
+  ])('is reported with a fix: %j', (text, fix) => {
     expect(problemOf(text)).toContain(fix);
   });
 
@@ -275,7 +279,7 @@ describe('the example of the documentation', () => {
       const forms = branches(schema).filter((form) => form.properties !== undefined && isShown(form));
       for (const form of forms) {
         for (const [key, child] of Object.entries(form.properties ?? {})) {
-          // These keys of a shadow are the same as those of the pipeline, from which the shadow inherits them.
+          // A shadow has the same keys as the pipeline from which it inherits them.
           if (path === 'pipelines.shadow.' && ['retriever', 'vector_store', 'embedder'].includes(key)) continue;
           const found = values.filter((value) => isMapping(value) && Object.hasOwn(value, key));
           if (found.length === 0) missing.push(`${path}${key}`);

@@ -27,7 +27,7 @@ const aRetriever = (retriever: string): string => `pipelines: [{name: docs, retr
 const aGolden = (golden: string): string => aPipeline(`golden: [{${golden}}]`);
 const aCheck = (check: string): string => aPipeline(`golden: [{set: faq}], checks: [${check}]`);
 
-describe('a value of the wrong type or out of bounds', () => {
+describe('an invalid value', () => {
   it.each([
     ['server: {port: eight}', 'server.port must be a number.'],
     ['server: {port: 80.5}', 'server.port must be a whole number.'],
@@ -204,7 +204,7 @@ describe('a duplicate name', () => {
       'pipelines[0].segments.keys[1] repeats "lang" from list element 0; use each name once.',
     ],
     [
-      'two equal floors',
+      'two equal threshold checks',
       aCheck('{measure: mrr@5, below: 0.5}, {measure: mrr@5, below: 0.50, severity: warning}'),
       'pipelines[0].checks[1].measure is the same check as checks[0]; remove one of the two.',
     ],
@@ -222,19 +222,19 @@ describe('a duplicate name', () => {
 describe('a misspelt key', () => {
   const example: unknown = parseYaml(configExample);
 
-  it.each(keyPaths(example))('is rejected with its place and a suggestion: %s', (_, path) => {
+  it.each(keyPaths(example))('is rejected with its path and a suggestion: %s', (_, path) => {
     const key = String(path.at(-1));
     const misspelt = `${key}z`;
     const [sentence, ...others] = problems(stringify(withRenamedKey(example, path, misspelt)));
     expect(others).toEqual([]);
     const field = [...formatted(path.slice(0, -1)), misspelt].join('.');
-    const wayOut =
+    const suggestion =
       key.length < 2 ? new RegExp(`; known keys here are .*\\b${key}\\b`) : new RegExp(`; did you mean \`${key}\`\\?$`);
     expect(sentence?.split('; ')[0]).toBe(`${field} is not a known key`);
-    expect(sentence).toMatch(wayOut);
+    expect(sentence).toMatch(suggestion);
   });
 
-  it('is rejected with all known keys of its place if no key is similar', () => {
+  it('is rejected with all known keys of its section if none of them is similar', () => {
     expect(problems('log: {verbosity: 3}')).toEqual(['log.verbosity is not a known key; known keys here are level.']);
     expect(problems(aCheck('{regression: ndcg@10, drop: 0.1, qqq: 1}'))).toEqual([
       'pipelines[0].checks[0].qqq is not a known key; known keys here are name, regression, drop, alpha, severity, runs.',
@@ -279,7 +279,7 @@ function withRenamedKey(value: unknown, path: Path, name: string): unknown {
   );
 }
 
-describe('judged live relevance', () => {
+describe('the config of judged live relevance', () => {
   const llm = 'llm: {base_url: "http://llm/v1", model: m, price_per_million_tokens: {input: 0, output: 0}}\n';
   const readable = 'retriever: {kind: http, url: "http://rag/", results: {text: text}}';
   const aJudged = (rest: string): string => `${llm}pipelines: [{name: docs, ${readable}, ${rest}}]`;

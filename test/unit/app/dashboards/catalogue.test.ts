@@ -94,7 +94,7 @@ describe.each(dashboards)('$name', (dashboard) => {
   const { panels, variables } = dashboard;
   const drawn = panels.filter((panel) => !isRow(panel));
 
-  it('has its panels on the grid of 24 columns without overlaps', () => {
+  it('places its panels on a grid of 24 columns without overlaps', () => {
     expect(panels.length).toBeGreaterThan(1);
     for (const { gridPos } of panels) {
       expect(gridPos.x).toBeGreaterThanOrEqual(0);
@@ -123,7 +123,7 @@ describe.each(dashboards)('$name', (dashboard) => {
       });
   });
 
-  it('has a unique id for each panel, which links to single panels need', () => {
+  it('has a unique id for each panel, so that links to single panels work', () => {
     const ids = panels.map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids.every((id) => id > 0)).toBe(true);
@@ -157,7 +157,7 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect(linked?.links.map(({ title }) => title)).toEqual(['recalld dashboards', 'Console', 'Runbooks']);
   });
 
-  it('shows one deployment at a time, and every query selects it by the configured labels', () => {
+  it('shows one deployment at a time, and selects it by the configured labels in every query', () => {
     const apart = readDashboards({ groupLabels: ['cluster', 'namespace'] }).find(({ uid }) => uid === dashboard.uid);
     const chosen = apart?.variables.slice(2, 4) ?? [];
     expect(chosen.map(({ name, multi }) => ({ name, multi: multi ?? false }))).toEqual([
@@ -218,18 +218,21 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect(naked).toEqual([]);
   });
 
-  it.each(expressions(dashboard))('rates counters and aggregates gauges over replicas: $where', ({ text }) => {
-    for (const [, before = '', name = ''] of text.matchAll(/(\w*\(?)(recalld_\w+)\{/g)) {
-      const { type } = catalogue[metricOf(name)] ?? { type: 'gauge' };
-      expect({ name, before }).toEqual({
-        name,
-        before: type === 'gauge' ? expect.stringMatching(/^\($/) : expect.stringMatching(/^(rate|increase)\($/),
-      });
-    }
-    expect(text).not.toMatch(/(rate|increase)\([^[]*\[(?!\$__rate_interval|\$__range)/);
-  });
+  it.each(expressions(dashboard))(
+    'applies a rate to counters and aggregates gauges over replicas: $where',
+    ({ text }) => {
+      for (const [, before = '', name = ''] of text.matchAll(/(\w*\(?)(recalld_\w+)\{/g)) {
+        const { type } = catalogue[metricOf(name)] ?? { type: 'gauge' };
+        expect({ name, before }).toEqual({
+          name,
+          before: type === 'gauge' ? expect.stringMatching(/^\($/) : expect.stringMatching(/^(rate|increase)\($/),
+        });
+      }
+      expect(text).not.toMatch(/(rate|increase)\([^[]*\[(?!\$__rate_interval|\$__range)/);
+    },
+  );
 
-  it.each(statements(dashboard))('reads no text of queries from PostgreSQL: $where', ({ text }) => {
+  it.each(statements(dashboard))('reads no query texts or user data from PostgreSQL: $where', ({ text }) => {
     const tables = [...text.matchAll(/\b(?:from|join)\s+([a-z_]+)\b(?!\s*\()/g)].map(([, table]) => table);
     expect(tables.length).toBeGreaterThan(0);
     expect(tables.filter((table) => withText.has(table ?? ''))).toEqual([]);

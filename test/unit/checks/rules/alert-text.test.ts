@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { alertText } from '../../../../src/checks/rules/alert-text.ts';
 import { aCheckState } from '../../../support/check-states.ts';
 
-describe('the sentence of an alert', () => {
-  it('has the value before, the value with its interval and n, the threshold, and the time', () => {
+describe('the text of an alert', () => {
+  it('states the previous value, the value with its interval and n, the threshold, and the time', () => {
     expect(alertText(aCheckState())).toBe(
       'nDCG@10 on faq dropped from 1 to 0.037 (95 % CI 0.02-0.06, n = 160), below 0.8, at 19:15 UTC on 2026-11-20',
     );
   });
 
-  it('omits what is unknown', () => {
+  it('omits unknown values', () => {
     const bare = { ciLow: null, ciHigh: null, before: null };
     expect(alertText(aCheckState({ ...bare, n: 12 }))).toBe(
       'nDCG@10 on faq dropped to 0.037 (n = 12), below 0.8, at 19:15 UTC on 2026-11-20',
@@ -19,7 +19,7 @@ describe('the sentence of an alert', () => {
     );
   });
 
-  it('states since when there is no data, and the last value', () => {
+  it('states since when there is no data, and the last passing value', () => {
     const since = new Date('2026-11-21T06:30:59Z');
     expect(alertText(aCheckState({ verdict: 'no_data', since, value: null, ciLow: null, n: null }))).toBe(
       'nDCG@10 on faq: no data since 06:30 UTC on 2026-11-21 (threshold 0.8, last passing value 1)',

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type Breach, type Evaluation, updateBreach } from '../../../../src/checks/rules/check-state.ts';
 import { hours } from '../../../support/measurements.ts';
 
-/** One evaluation per hour, each of a measurement over the previous hour. */
-function looks(parts: readonly (Partial<Evaluation> | 'good' | 'bad')[]): Breach[] {
+/** Returns the breach after each of these hourly evaluations, each of a measurement over the previous hour. */
+function breachesAfter(parts: readonly (Partial<Evaluation> | 'good' | 'bad')[]): Breach[] {
   let breach: Breach | null = null;
   return parts.map((part, hour) => {
     const isBad = part === 'bad';
@@ -31,7 +31,7 @@ const out = (hour: number): Partial<Evaluation> => ({
 
 describe('a breach', () => {
   it('starts with its first bad measurement, confirmed or not, and keeps the last good value', () => {
-    expect(looks(['good', unconfirmed, 'bad']).at(-1)).toEqual({
+    expect(breachesAfter(['good', unconfirmed, 'bad']).at(-1)).toEqual({
       before: 0.9,
       breachedSince: hours(1),
       outageUntil: null,
@@ -39,32 +39,32 @@ describe('a breach', () => {
   });
 
   it('continues during recovery and while there is no data, and ends when the check is OK', () => {
-    const [, , third, fourth, last] = looks(['good', 'bad', recovering, noData, 'good']);
+    const [, , third, fourth, last] = breachesAfter(['good', 'bad', recovering, noData, 'good']);
     expect(third).toMatchObject({ before: 0.9, breachedSince: hours(1) });
     expect(fourth).toMatchObject({ before: 0.9, breachedSince: hours(1) });
     expect(last).toEqual({ before: 0.9, breachedSince: null, outageUntil: null });
   });
 
   it('has no earlier value if the check was never OK', () => {
-    expect(looks(['bad'])).toEqual([{ before: null, breachedSince: hours(0), outageUntil: null }]);
+    expect(breachesAfter(['bad'])).toEqual([{ before: null, breachedSince: hours(0), outageUntil: null }]);
   });
 
-  it('belongs to an outage while every bad measurement overlaps it, including its end', () => {
-    const during = looks(['good', out(1), out(2), 'bad', 'good']);
+  it('belongs to an outage while every bad measurement overlaps the outage, even if only its end', () => {
+    const during = breachesAfter(['good', out(1), out(2), 'bad', 'good']);
     expect(during.map(({ outageUntil }) => outageUntil)).toEqual([null, hours(1), hours(2), hours(2), null]);
   });
 
-  it('is independent if a bad measurement is entirely later, or if it began before the outage', () => {
-    expect(looks(['good', out(1), 'bad', 'bad']).map(({ outageUntil }) => outageUntil)).toEqual([
+  it('is independent of an outage if a bad measurement is entirely later, or if the breach began earlier', () => {
+    expect(breachesAfter(['good', out(1), 'bad', 'bad']).map(({ outageUntil }) => outageUntil)).toEqual([
       null,
       hours(1),
       hours(1),
       null,
     ]);
-    expect(looks(['good', 'bad', out(2)]).at(-1)?.outageUntil).toBeNull();
+    expect(breachesAfter(['good', 'bad', out(2)]).at(-1)?.outageUntil).toBeNull();
   });
 
-  it('stays with the outage through good measurements that do not end it yet', () => {
-    expect(looks(['good', out(1), recovering, recovering]).at(-1)?.outageUntil).toEqual(hours(1));
+  it('still belongs to the outage during good measurements that do not end the breach yet', () => {
+    expect(breachesAfter(['good', out(1), recovering, recovering]).at(-1)?.outageUntil).toEqual(hours(1));
   });
 });

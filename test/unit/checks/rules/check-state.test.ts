@@ -60,11 +60,11 @@ describe('a verdict', () => {
     ]);
   });
 
-  it('stays critical until the value recovers, and at warning until it exceeds the margin', () => {
+  it('stays critical until the value is within the threshold, and a warning until the value clears the margin', () => {
     expect(play([critical, warning, near, ok], 1)).toEqual(['critical', 'critical', 'warning', 'ok']);
   });
 
-  it('keeps its last verdict while there is no data', () => {
+  it('resumes from its last known value after a gap without data', () => {
     expect(play([critical, nothing, warning, nothing, near, ok], 1)).toEqual([
       'critical',
       'no_data',
@@ -75,7 +75,7 @@ describe('a verdict', () => {
     ]);
   });
 
-  it('of a new check is OK without confirmation, but unknown until a breach is confirmed', () => {
+  it('of a new check is OK without confirmation, but stays no_data until a breach is confirmed', () => {
     expect(play([ok], 3)).toEqual(['ok']);
     expect(play([critical, critical, critical], 3)).toEqual(['no_data', 'no_data', 'critical']);
   });
@@ -91,7 +91,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('converges to what is measured for long enough', () => {
+  it('converges to a finding that is measured for long enough', () => {
     const shown = fc.constantFrom(ok, near, warning, critical, nothing);
     fc.assert(
       fc.property(fc.array(shown, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (before, confirm) => {
@@ -117,24 +117,24 @@ describe('a share close to its threshold', () => {
   };
   const measurements = 90 * 288;
 
-  /** Counts the verdict changes over these measurements, with confirmation (`settled`) and without (`found`). */
+  /** Counts the verdict changes over these measurements, with confirmation (`confirmed`) and without (`found`). */
   function changesOf(values: Iterable<{ readonly share: number; readonly n: number }>) {
     let state: SteadyVerdict | null = null;
     let before: Verdict | null = null;
-    let [settled, found] = [0, 0];
+    let [confirmed, found] = [0, 0];
     for (const { share, n } of values) {
       const { low, high } = wilsonInterval(share, n, 0.95);
       const reading = { kind: 'value', segment: 'all', value: share, ciLow: low, ciHigh: high, n } as const;
       const finding = evaluateThreshold(check, [reading]);
       const next: SteadyVerdict = steadyVerdict(state, finding, at(0), check.confirm);
       if (before !== null && finding.verdict !== before) found++;
-      if (state !== null && next.verdict !== state.verdict) settled++;
+      if (state !== null && next.verdict !== state.verdict) confirmed++;
       [state, before] = [next, finding.verdict];
     }
-    return { settled, found };
+    return { confirmed, found };
   }
 
-  it.each([50, 300, 2000])('does not flap over a sliding day of %i opinions', (perDay) => {
+  it.each([50, 300, 2000])('does not flap over a sliding window of one day with %i opinions', (perDay) => {
     const random = uniforms(perDay);
     const opinion = (): number => (random() < check.threshold ? 1 : 0);
     function* slidingDays() {
@@ -149,14 +149,14 @@ describe('a share close to its threshold', () => {
         yield { share: positive / perDay, n: perDay };
       }
     }
-    const { settled, found } = changesOf(slidingDays());
+    const { confirmed, found } = changesOf(slidingDays());
     expect(found).toBeGreaterThan(100);
     // Some changes are real: on some days, the share of positive opinions crosses the threshold. On average, one change
     // every two days is acceptable.
-    expect(settled).toBeLessThan(45);
+    expect(confirmed).toBeLessThan(45);
   });
 
-  it.each([50, 300, 2000])('does not flap over independently sampled days of %i opinions', (n) => {
+  it.each([50, 300, 2000])('does not flap over independently sampled days with %i opinions', (n) => {
     const random = uniforms(n);
     function* freshDays() {
       for (let measurement = 0; measurement < 2000; measurement++) {
@@ -165,9 +165,9 @@ describe('a share close to its threshold', () => {
         yield { share: positive / n, n };
       }
     }
-    const { settled, found } = changesOf(freshDays());
+    const { confirmed, found } = changesOf(freshDays());
     expect(found).toBeGreaterThan(800);
-    expect(settled).toBeLessThan(3);
+    expect(confirmed).toBeLessThan(3);
   });
 });
 
@@ -231,7 +231,7 @@ describe('a check', () => {
     });
   });
 
-  it('has no data at once if its measure is broken, and is not quiet', () => {
+  it('has no data immediately if its measurement fails, and is not quiet', () => {
     const broken = found('no_data', { isQuiet: false });
     expect(playFindings([found('ok'), broken])).toMatchObject({ verdict: 'no_data', isQuiet: false });
   });
@@ -248,7 +248,7 @@ const check = {
   isQuietAtFirst: false,
 } as const;
 
-/** The state is an hour old, and remains valid for three hours. */
+/** Returns a status that began an hour before its evaluation, and is trusted for three hours after the evaluation. */
 function aStatus(parts: Partial<CheckStatus> = {}): CheckStatus {
   const { goldenSet: _, isQuietAtFirst: __, kind: ___, ...named } = check;
   return {
@@ -279,7 +279,7 @@ function aStatus(parts: Partial<CheckStatus> = {}): CheckStatus {
 }
 
 describe('the state of a check', () => {
-  it('is the last evaluation while that is fresh enough to trust', () => {
+  it('is the last evaluation while the evaluation is fresh enough to trust', () => {
     expect(stateAt(check, aStatus({ verdict: 'critical', threshold: 0.75 }), hours(3))).toEqual({
       smallestDetectableDrop: null,
       kind: 'floor',
@@ -308,7 +308,7 @@ describe('the state of a check', () => {
   });
 
   it.each(['ok', 'warning', 'critical'] as const)(
-    'is no_data if %s is too old to trust, even if no worker evaluates it, from the time when it became too old',
+    'is no_data from the time when the verdict %s becomes too old to trust, even if no worker evaluates the check',
     (verdict) => {
       const later = new Date(hours(3).getTime() + 1);
       expect(stateAt(check, aStatus({ verdict, isQuiet: true }), later)).toMatchObject({
@@ -339,7 +339,7 @@ describe('the state of a check', () => {
     expect(stateAt(check, learning, hours(999))).toMatchObject({ isTooOld: false, isQuiet: true });
   });
 
-  it('is no_data before the first evaluation, which alerts unless a baseline must be learned first', () => {
+  it('is no_data before the first evaluation, and alerts unless a baseline must be learned first', () => {
     expect(stateAt(check, null, hours(0))).toMatchObject({
       verdict: 'no_data',
       threshold: 0.8,

@@ -39,7 +39,7 @@ const run = (hour: number, parts: Partial<EvaluatedRun> = {}): EvaluatedRun => (
 });
 
 describe('the evaluation of a check', () => {
-  it('uses the verdict of a golden run, with the threshold at which it was evaluated', () => {
+  it('uses the verdict of a golden run, with the threshold that the run applied', () => {
     const status = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
     expect(status).toMatchObject({ verdict: 'critical', threshold: 0.75, since: hours(1), breachedSince: hours(1) });
     expect(evaluate(check, factsOfRun(check, run(1)), status, hours(2))).toEqual({
@@ -72,7 +72,7 @@ describe('the evaluation of a check', () => {
     });
   });
 
-  it('confirms a threshold over several measurements, and counts each of them once', () => {
+  it('confirms a breach over several measurements, and counts each measurement once', () => {
     const rule: ThresholdCheck = {
       measure: 'error_ratio',
       threshold: 0.05,

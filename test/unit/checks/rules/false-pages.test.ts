@@ -42,12 +42,12 @@ function aRun(id: number, deviations: number): ComparedWithBaseline {
 /** Counts how many times the check turns critical, as in the simulation of calibration/golden-runs.md. */
 function pages(check: RegressionCheck, stream: readonly ComparedWithBaseline[]): number {
   let found = 0;
-  let stood: Verdict | null = null;
+  let previous: Verdict | null = null;
   for (const [index, run] of stream.entries()) {
     const history = stream.slice(Math.max(0, index - check.runs + 1), index);
-    const { verdict } = evaluateRegression(check, run, history, NO_SHIFT, stood);
-    if (verdict === 'critical' && stood !== 'critical') found++;
-    stood = verdict;
+    const { verdict } = evaluateRegression(check, run, history, NO_SHIFT, previous);
+    if (verdict === 'critical' && previous !== 'critical') found++;
+    previous = verdict;
   }
   return found;
 }
@@ -65,7 +65,7 @@ describe('the expected false regressions', () => {
     expect(falseRegressions({ alpha: 0.01, runs: 1 }, 1)).toBeCloseTo(0.01, 8);
   });
 
-  it.each([1, 2, 3])('match those that the check produces from noise, with %i consecutive runs', (runs) => {
+  it.each([1, 2, 3])('match the number that the check produces from noise, with %i consecutive runs', (runs) => {
     const [streams, evaluations] = [500, 40];
     const check = aCheck(0.1, runs);
     const random = randomNumbers(runs);
@@ -82,7 +82,7 @@ describe('the expected false regressions', () => {
     expect(Math.abs(mean - expected)).toBeLessThan(4 * Math.sqrt(variance / streams));
   });
 
-  it('never exceed one per `runs` runs, and increase with evaluations and decrease with runs', () => {
+  it('never exceed alpha times evaluations divided by runs, increase with evaluations and decrease with runs', () => {
     const alphas = fc.double({ min: 1e-4, max: 0.99, noNaN: true });
     fc.assert(
       fc.property(
@@ -113,11 +113,11 @@ describe('the expected false regressions', () => {
 });
 
 describe('the expected false breaches', () => {
-  it('are 2.5 % of the evaluations at the threshold itself', () => {
+  it('are 2.5 % of the evaluations if the value equals the threshold', () => {
     expect(falseBreaches({ evaluations: 1000, confirm: 1, values: 1 }, 0)).toBeCloseTo(25, 9);
   });
 
-  it('are negligible with the required margin, and fewer with more', () => {
+  it('are negligible at the required margin, and decrease as the margin grows', () => {
     const evaluations = fc.record({
       evaluations: fc.integer({ min: 0, max: 100_000 }),
       confirm: fc.integer({ min: 1, max: 100 }),
@@ -135,7 +135,7 @@ describe('the expected false breaches', () => {
     expect(falseBreaches({ evaluations: hourly, confirm: 1, values: 1 }, Number.POSITIVE_INFINITY)).toBe(0);
   });
 
-  it('cannot exceed the evaluations beyond the threshold divided by the confirmations, because hysteresis only lowers them', () => {
+  it('cannot exceed the evaluations beyond the threshold divided by the required confirmations', () => {
     const verdicts = fc.array(fc.constantFrom('ok', 'warning', 'critical', 'no_data'), { maxLength: 80 });
     fc.assert(
       fc.property(verdicts, fc.integer({ min: 1, max: 5 }), fc.boolean(), (shown, confirm, isClear) => {

@@ -7,17 +7,17 @@ const changes = (...verdicts: readonly Verdict[]) =>
   verdicts.slice(1).map((from, index) => ({ id: index, from, to: verdicts[index] as Verdict }));
 
 describe('foldFlapping', () => {
-  it('folds changes in a row between OK and no data, and counts how often the data ended', () => {
+  it('folds consecutive changes between OK and no data, and counts how often data went missing', () => {
     const all = changes('ok', 'no_data', 'ok', 'no_data', 'ok');
     expect(foldFlapping(all)).toEqual([{ kind: 'flapping', newest: all[0], oldest: all[3], times: 2 }]);
   });
 
-  it('shows every change to and from a failure, and folds on both sides of it', () => {
+  it('shows every change to and from a failure, and folds the flapping on both sides of the failure', () => {
     const all = changes('ok', 'no_data', 'ok', 'no_data', 'critical', 'ok', 'no_data', 'ok', 'no_data');
     expect(foldFlapping(all).map(({ kind }) => kind)).toEqual(['flapping', 'change', 'change', 'flapping']);
   });
 
-  it('keeps two changes as they are', () => {
+  it('does not fold only two changes', () => {
     expect(foldFlapping(changes('ok', 'no_data', 'ok'))).toMatchObject([{ kind: 'change' }, { kind: 'change' }]);
   });
 });

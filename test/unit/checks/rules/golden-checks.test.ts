@@ -36,7 +36,7 @@ describe('the check on stale labels', () => {
     [2, 100, 'ok'],
     [3, 100, 'warning'],
     [0, 0, 'ok'],
-  ] as const)('of %d gone of %d is %s', (stale, probed, verdict) => {
+  ] as const)('with %d stale labels of %d is %s', (stale, probed, verdict) => {
     expect(evaluateStaleLabels(check, probe(stale, probed)).verdict).toBe(verdict);
   });
 
@@ -79,7 +79,7 @@ describe('the check on forbidden documents', () => {
   const check = { severity: 'critical' } as const;
   const well = { asked: 40, failed: 0, unconfirmed: 0, confirmed: [] };
 
-  it('is critical for one result, and names query, document and rank', () => {
+  it('is critical for a single forbidden document, and names the query, the document and the rank', () => {
     expect(evaluateForbidden(check, { ...well, confirmed: [leak(3)] })).toMatchObject({
       name: 'forbidden results on faq',
       verdict: 'critical',
@@ -96,17 +96,17 @@ describe('the check on forbidden documents', () => {
     expect(found.explanation).toMatch(/tenant-b\/3 at rank 3 of q7 and 2 more\.$/);
   });
 
-  it('passes if no forbidden document was returned, and if the golden set forbids none', () => {
+  it('passes if no forbidden document was returned, or if the golden set forbids none', () => {
     expect(evaluateForbidden(check, well)).toMatchObject({ verdict: 'ok', value: 0, n: 40 });
     expect(evaluateForbidden(check, null)).toMatchObject({ verdict: 'ok', n: 0 });
   });
 
-  it('has no data if every query failed, or if the repeated query failed', () => {
+  it('has no data if every query failed, or if a repeated query failed', () => {
     expect(evaluateForbidden(check, { ...well, asked: 0, failed: 40 })).toMatchObject({ verdict: 'no_data' });
     expect(evaluateForbidden(check, { ...well, unconfirmed: 1 })).toMatchObject({ verdict: 'no_data' });
   });
 
-  it('is critical if a document is confirmed, whatever the unconfirmed ones', () => {
+  it('is critical if one document is confirmed, even if others are unconfirmed', () => {
     const found = { ...well, unconfirmed: 2, confirmed: [leak(1)] };
     expect(evaluateForbidden(check, found).verdict).toBe('critical');
   });
@@ -135,7 +135,7 @@ describe('the checks of a pipeline', () => {
     expect(results.map(({ verdict }) => verdict)).toEqual(['ok', 'no_data', 'no_data', 'ok']);
   });
 
-  it('keep their configured name with the golden set, and their shift, when a threshold changes', () => {
+  it('keep their configured name, qualified by the golden set, and their shift if a threshold changes', () => {
     const [score] = [aScore({ mean: 0.78, ciLow: 0.7, ciHigh: 0.85 })];
     const shifts = { 'quality on faq': { mean: -0.05, upper: -0.05 } };
     const named = (below: number) => goldenChecks({ floors: [aFloor({ name: 'quality', below })] });
@@ -153,7 +153,7 @@ describe('the checks of a pipeline', () => {
     ]);
   });
 
-  it('need as much history as the longest confirmation', () => {
+  it('need as much history as the longest confirmation requires', () => {
     expect(historyNeeded(checks)).toBe(2);
     expect(historyNeeded(goldenChecks())).toBe(0);
   });
@@ -163,41 +163,51 @@ function explain(mean: number, ciLow: number, ciHigh: number): string {
   return evaluateFloor(aFloor({ below: 0.8 }), [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
 }
 
-describe('a floor', () => {
+describe('a threshold on a golden score', () => {
   const cases: readonly [string, Severity, { mean: number; ciLow: number; ciHigh: number }, Verdict][] = [
     [
-      'a critical floor is critical when even the upper bound is below',
+      'of critical severity is critical if even the upper bound is below',
       'critical',
       { mean: 0.6, ciLow: 0.5, ciHigh: 0.7 },
       'critical',
     ],
     [
-      'a critical floor only warns when the bounds still hold it',
+      'of critical severity only warns if the interval contains the threshold',
       'critical',
       { mean: 0.75, ciLow: 0.6, ciHigh: 0.85 },
       'warning',
     ],
     [
-      'a critical floor only warns when the upper bound is just on it',
+      'of critical severity only warns if the upper bound equals the threshold',
       'critical',
       { mean: 0.75, ciLow: 0.7, ciHigh: 0.8 },
       'warning',
     ],
-    ['a critical floor is ok when the mean is just on it', 'critical', { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 }, 'ok'],
     [
-      'a critical floor is ok above it, whatever the lower bound',
+      'of critical severity is ok if the mean equals the threshold',
+      'critical',
+      { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 },
+      'ok',
+    ],
+    [
+      'of critical severity is ok if the mean is above, whatever the lower bound',
       'critical',
       { mean: 0.81, ciLow: 0.1, ciHigh: 0.99 },
       'ok',
     ],
-    ['a warning floor never gets critical', 'warning', { mean: 0.1, ciLow: 0, ciHigh: 0.2 }, 'warning'],
+    ['of warning severity never becomes critical', 'warning', { mean: 0.1, ciLow: 0, ciHigh: 0.2 }, 'warning'],
     [
-      'a warning floor warns when the mean is below, whatever the bounds',
+      'of warning severity warns if the mean is below, whatever the interval',
       'warning',
       { mean: 0.79, ciLow: 0.7, ciHigh: 0.9 },
       'warning',
     ],
-    ['a warning floor is ok on it', 'warning', { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 }, 'ok'],
+    [
+      'of warning severity is ok if the mean equals the threshold',
+      'warning',
+      { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 },
+      'ok',
+    ],
   ];
 
   it.each(cases)('%s', (_, severity, bounds, verdict) => {
@@ -211,7 +221,7 @@ describe('a floor', () => {
     });
   });
 
-  it('has no data without a score, which differs from OK', () => {
+  it('has no data, instead of passing, without a score', () => {
     expect(evaluateFloor(aFloor(), [])).toMatchObject({
       verdict: 'no_data',
       value: null,
@@ -227,7 +237,7 @@ describe('a floor', () => {
     expect(evaluateFloor(aFloor(), [score]).verdict).toBe('no_data');
   });
 
-  it('leaves out queries that have only stale labels, which another check reports', () => {
+  it('excludes queries that have only stale labels, which another check reports', () => {
     const all = aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7, n: 40 });
     const alive = aScore({ segment: 'alive', mean: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 28 });
     expect(evaluateFloor(aFloor({ below: 0.8 }), [all, alive])).toMatchObject({
@@ -241,7 +251,7 @@ describe('a floor', () => {
     expect(evaluateFloor(aFloor({ below: 0.8 }), [all, down]).verdict).toBe('critical');
   });
 
-  it('explains its verdict with the numbers behind it', () => {
+  it('explains its verdict with numbers', () => {
     expect(explain(0.9, 0.85, 0.95)).toBe('nDCG@10 is 0.9 (95 % CI 0.85-0.95, n = 40), not below 0.8.');
     expect(explain(0.6, 0.5, 0.7)).toBe('nDCG@10 is 0.6 (95 % CI 0.5-0.7, n = 40); even the upper bound is below 0.8.');
     expect(explain(0.75, 0.6, 0.85)).toBe(
@@ -262,7 +272,7 @@ describe('a floor', () => {
   });
 });
 
-describe('the worst of some verdicts', () => {
+describe('the worst verdict', () => {
   it.each<[Verdict[], Verdict]>([
     [[], 'ok'],
     [['ok', 'ok'], 'ok'],
@@ -276,7 +286,7 @@ describe('the worst of some verdicts', () => {
 });
 
 describe('the shift of a threshold', () => {
-  it('is the sum over all rotations, check by check', () => {
+  it('is summed over all rotations for each check', () => {
     const shifts = addShifts([
       { a: { mean: -0.05, upper: -0.06 } },
       { a: { mean: 0.02, upper: 0.01 }, b: { mean: 0.5, upper: 0.5 } },

@@ -15,7 +15,7 @@ function stateOf(found: Partial<FoundByRule> | null, at = NOON): CheckState {
 }
 
 describe('the check of an isolation rule', () => {
-  it('is critical at the first violation, without a confirmation, and names document and tenant', () => {
+  it('is critical at the first violation, without a confirmation, and names the document and the tenant', () => {
     const state = stateOf({ violated: 1, allowed: 999, latest: [leak] });
     expect(state).toMatchObject({ verdict: 'critical', value: 1, threshold: 0, n: 1000 });
     expect(alertHeadline(state)).toBe('isolation rule tenants violated by 1 live query');
@@ -32,14 +32,14 @@ describe('the check of an isolation rule', () => {
     expect(explanation).not.toContain('x'.repeat(80));
   });
 
-  it('is ok when all checked answers are clean, and tells how many it could not check', () => {
+  it('is ok if no checked answer violates the rule, and states the share that could not be checked', () => {
     const state = stateOf({ allowed: 75, unchecked: { ...none, segment_missing: 25 } });
     expect(state).toMatchObject({ verdict: 'ok', value: 0, n: 75 });
     expect(state.explanation).toContain("25 % lack the rule's segment");
     expect(recoveryText(state, null)).toBe('violations of isolation rule tenants stopped');
   });
 
-  it('has no data and alerts when it could check no query', () => {
+  it('has no data and alerts if no query could be checked', () => {
     expect(stateOf({ unchecked: { ...none, segment_missing: 25 } })).toMatchObject({
       verdict: 'no_data',
       isQuiet: false,

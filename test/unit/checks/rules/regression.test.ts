@@ -58,33 +58,33 @@ describe('the regression check', () => {
     });
   });
 
-  it('states what it was compared with', () => {
-    const said = evaluateRegression(check, aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
-    expect(said.explanation).toContain('against the mean of the baseline runs');
+  it('states that it compares the run with the mean of several baseline runs', () => {
+    const result = evaluateRegression(check, aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
+    expect(result.explanation).toContain('against the mean of the baseline runs');
   });
 
-  it('waits for its confirmation', () => {
+  it('does not fire until the required number of runs confirms the drop', () => {
     const result = evaluateRegression(check, aRun(), [aRun(steady)]);
     expect(result).toMatchObject({ verdict: 'ok', isBeyond: true });
     expect(result.explanation).toContain('a drop in 1 run, not confirmed yet (2 consecutive runs required).');
   });
 
   it.each([
-    ['a fall that is too small to matter', { difference: -0.01, ciLow: -0.015, ciHigh: -0.005 }],
-    ['a fall that may be luck', { p: 0.021 }],
-    ['a rise', { difference: 0.05, ciLow: 0.03, ciHigh: 0.07 }],
+    ['a drop that is too small to matter', { difference: -0.01, ciLow: -0.015, ciHigh: -0.005 }],
+    ['a drop that may be due to chance', { p: 0.021 }],
+    ['an increase', { difference: 0.05, ciLow: 0.03, ciHigh: 0.07 }],
     ['no change at all', steady],
   ])('does not fire on %s', (_, parts) => {
     expect(evaluateRegression(check, aRun(parts), [aRun(parts)]).verdict).toBe('ok');
   });
 
-  it('is one-sided: half of the level of the two-sided test is on the side of a drop', () => {
+  it('is one-sided: a drop is significant if its two-sided p-value is below twice alpha', () => {
     expect(evaluateRegression(check, aRun({ p: 0.019 }), [aRun({ p: 0.019 })]).verdict).toBe('critical');
   });
 
-  it('is resolved if as many consecutive runs show no drop, so that every other bad run is one incident', () => {
-    const after = (current: ComparedWithBaseline, before: ComparedWithBaseline, stood: Verdict) =>
-      evaluateRegression(check, current, [before], NO_SHIFT, stood);
+  it('is resolved after the same number of consecutive runs without a drop, so that alternating runs are one incident', () => {
+    const after = (current: ComparedWithBaseline, before: ComparedWithBaseline, previous: Verdict) =>
+      evaluateRegression(check, current, [before], NO_SHIFT, previous);
     const first = after(aRun(steady), aRun(), 'critical');
     expect(first).toMatchObject({ verdict: 'critical', isBeyond: false });
     expect(first.explanation).toContain(
@@ -96,8 +96,8 @@ describe('the regression check', () => {
   });
 
   it('is resolved when another baseline is pinned', () => {
-    const anew = evaluateRegression(check, aRun(steady, 'baseline-2'), [aRun()], NO_SHIFT, 'critical');
-    expect(anew.verdict).toBe('ok');
+    const repinned = evaluateRegression(check, aRun(steady, 'baseline-2'), [aRun()], NO_SHIFT, 'critical');
+    expect(repinned.verdict).toBe('ok');
   });
 
   it('starts counting again when another baseline is pinned', () => {
@@ -123,14 +123,14 @@ describe('the regression check', () => {
     expect(isBlind(evaluated(0.2, {}))).toBe(false);
   });
 
-  it('states that queries score worse in one direction if the mean shows no relevant drop', () => {
+  it('states that more queries got worse than better, even if the mean shows no relevant drop', () => {
     const oneWay = { difference: -0.01, ciLow: -0.015, ciHigh: -0.005, p: 0.001, wins: 0, losses: 43, n: 160 };
     const { verdict, explanation } = evaluateRegression(check, aRun(oneWay), []);
     expect(verdict).toBe('ok');
     expect(explanation).toContain('more queries got worse than got better');
   });
 
-  it('has no data, with the reason, without a comparison or without its measure in it', () => {
+  it('has no data without a comparison, or if the comparison lacks its measure', () => {
     expect(evaluateRegression(check, 'No baseline is pinned.', [])).toMatchObject({
       verdict: 'no_data',
       value: null,

@@ -17,7 +17,7 @@ const errors: ThresholdCheck = {
   confirm: 3,
   noData: 'silent',
 };
-const happy: ThresholdCheck = { ...errors, measure: 'feedback_positive_ratio', threshold: 0.6, minN: 30 };
+const feedback: ThresholdCheck = { ...errors, measure: 'feedback_positive_ratio', threshold: 0.6, minN: 30 };
 
 function reading(value: number, n: number, segment = 'all'): Reading {
   const { low, high } = wilsonInterval(value, n, 0.95);
@@ -31,10 +31,10 @@ describe('a threshold', () => {
     [errors, reading(0.06, 500), 'warning'],
     [errors, reading(0.1, 500), 'critical'],
     [{ ...errors, severity: 'warning' }, reading(0.1, 500), 'warning'],
-    [happy, reading(0.6, 100), 'ok'],
-    [happy, reading(0.55, 100), 'warning'],
-    [happy, reading(0.4, 100), 'critical'],
-  ] as const)('%j on %j: %s', (check, one, verdict) => {
+    [feedback, reading(0.6, 100), 'ok'],
+    [feedback, reading(0.55, 100), 'warning'],
+    [feedback, reading(0.4, 100), 'critical'],
+  ] as const)('of %j on the reading %j has the verdict %s', (check, one, verdict) => {
     expect(evaluateThreshold(check, [one]).verdict).toBe(verdict);
   });
 
@@ -42,7 +42,7 @@ describe('a threshold', () => {
     expect(evaluateThreshold(errors, [reading(0.1, 500)]).explanation).toBe(
       'The share of live queries that failed or timed out is 10 % (95 % CI 7.7-13 %, n = 500); even the lower bound is above 5 %.',
     );
-    expect(evaluateThreshold(happy, [reading(0.55, 100)]).explanation).toBe(
+    expect(evaluateThreshold(feedback, [reading(0.55, 100)]).explanation).toBe(
       'The share of positive feedback is 55 % (95 % CI 45-64 %, n = 100), below 60 %; the difference may be due to chance.',
     );
   });
@@ -60,7 +60,7 @@ describe('a threshold', () => {
     expect(thresholdCheckName(each)).toBe('error_ratio above 0.05 in each segment');
   });
 
-  it('does not page for the worst of many segments by chance', () => {
+  it('does not page if the worst of many segments may be due to chance', () => {
     const one = reading(0.08, 400, 'tenant=acme');
     const each: ThresholdCheck = { ...errors, segments: 'each' };
     expect(evaluateThreshold(each, [one]).verdict).toBe('critical');
@@ -77,7 +77,7 @@ describe('a threshold', () => {
     expect(evaluateThreshold(errors, [])).toMatchObject({ verdict: 'no_data', isQuiet: false });
   });
 
-  it('uses a value without bounds as its own bound', () => {
+  it('treats a value without an interval as exact', () => {
     const age: ThresholdCheck = { ...errors, measure: 'golden_run_age_seconds', threshold: 3600, minN: 0 };
     const exact = (value: number): Reading => ({
       kind: 'value',
@@ -95,13 +95,13 @@ describe('a threshold', () => {
     expect(evaluateThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });
   });
 
-  it('ends a breach if no query fails, although few queries cannot prove that the share is below the threshold', () => {
+  it('ends a breach if no query fails, even if the queries are too few to prove that the share is below the threshold', () => {
     const strict: ThresholdCheck = { ...errors, threshold: 0.01, minN: 30 };
     expect(evaluateThreshold(strict, [reading(0, 40)])).toMatchObject({ verdict: 'ok', isClear: true });
     expect(evaluateThreshold(strict, [reading(1 / 200, 200)])).toMatchObject({ verdict: 'ok', isClear: false });
-    const liked: ThresholdCheck = { ...happy, threshold: 0.95 };
-    expect(evaluateThreshold(liked, [reading(1, 30)])).toMatchObject({ verdict: 'ok', isClear: true });
-    expect(evaluateThreshold(liked, [reading(0.96, 30)])).toMatchObject({ verdict: 'ok', isClear: false });
+    const strictFeedback: ThresholdCheck = { ...feedback, threshold: 0.95 };
+    expect(evaluateThreshold(strictFeedback, [reading(1, 30)])).toMatchObject({ verdict: 'ok', isClear: true });
+    expect(evaluateThreshold(strictFeedback, [reading(0.96, 30)])).toMatchObject({ verdict: 'ok', isClear: false });
   });
 
   it('is never worse for a better value with the same sample size', () => {

@@ -96,7 +96,7 @@ describe('the backtest of a check', () => {
     });
   });
 
-  it('reports no episodes for a check that never fired, but the number of evaluations', () => {
+  it('reports the number of evaluations, but no episodes, for a check that never fired', () => {
     expect(backtestCheck(hourly(['ok', 'ok']), period(2))).toMatchObject({
       evaluations: 2,
       transitions: 0,
@@ -109,7 +109,7 @@ describe('the backtest of a check', () => {
     expect(backtestCheck(hourly(['.', '.', 'critical']), period(2))).toBeNull();
   });
 
-  it('covers the time from the first evaluation to the end, once', () => {
+  it('covers the time from the first evaluation to the end, without gaps or overlaps', () => {
     const verdict = constantFrom('ok', 'warning', 'critical', 'no_data', '.' as const);
     assert(
       property(array(verdict, { minLength: 1, maxLength: 40 }), integer({ min: 1, max: 5 }), (verdicts, trusted) => {
@@ -131,7 +131,7 @@ describe('the backtest of a check', () => {
     );
   });
 
-  it('does not change unless a change is intended', async () => {
+  it('of three weeks is the recorded one', async () => {
     // Three weeks of an hourly check: a night with failures, a flapping afternoon, and two days without the scheduler.
     const weeks = Array.from({ length: 21 * 24 }, (_, at): Verdict | '.' => {
       if (at >= 50 && at < 58) return at < 52 ? 'warning' : 'critical';

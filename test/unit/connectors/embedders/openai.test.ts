@@ -79,7 +79,7 @@ describe('an OpenAI-compatible embedder', () => {
     expect(bodies()).toStrictEqual([{ model: 'text-embedding-3-small', input: ['a text'], encoding_format: 'float' }]);
   });
 
-  it('requests the configured length', async () => {
+  it('requests vectors of the configured length', async () => {
     await embedder({ dimensions: 2 }).embed(['a'], never);
     expect(bodies()).toMatchObject([{ dimensions: 2 }]);
   });
@@ -96,12 +96,12 @@ describe('an OpenAI-compatible embedder', () => {
     });
   });
 
-  it('has model and length in its identity, since both change the vectors', () => {
+  it('has the model and the vector length in its identity, since both change the vectors', () => {
     expect(embedder().identity).toBe('openai text-embedding-3-small');
     expect(embedder({ dimensions: 256 }).identity).toBe('openai text-embedding-3-small 256');
   });
 
-  it('returns the vectors in the order of the texts, whatever the order of the answer, over all batches', async () => {
+  it('returns the vectors of all batches in the order of the texts, whatever the order of the response', async () => {
     server.respondWith(backwards);
     const texts = ['a', 'bb', 'ccc', 'dddd', 'eeeee'];
     const embedded = await embedder({ batchSize: 2 }).embed(texts, never);
@@ -121,12 +121,12 @@ describe('an OpenAI-compatible embedder', () => {
     });
   });
 
-  it('is retried when it is busy', async () => {
+  it('is retried if the service is busy', async () => {
     server.respondWith(inTurn(tooManyRequests('0'), status(503), answer([entry(0, [1])])));
     expect(await embedder({ retries: 2 }).embed(['a'], never)).toMatchObject({ kind: 'vectors' });
   });
 
-  it('rejects with the reason of an abort', async () => {
+  it('rejects an aborted call with the reason of the abort', async () => {
     server.respondWith(hang());
     const stop = new AbortController();
     const embedding = embedder().embed(['a'], stop.signal);
@@ -138,21 +138,16 @@ describe('an OpenAI-compatible embedder', () => {
 
 describe('a failure of an OpenAI-compatible embedder', () => {
   it.each<[what: string, responder: Responder, code: string, message: string]>([
-    ['a refusal', status(401), 'http_401', 'check embedder.api_key'],
+    ['a rejected API key', status(401), 'http_401', 'check embedder.api_key'],
     ['a wrong address', status(404), 'http_404', 'check embedder.base_url'],
     ['an outage', status(500), 'http_500', '500'],
     ['too many calls', tooManyRequests('3600'), 'http_429', '429'],
     ['a web page', raw('<html>'), 'not_json', 'check embedder.base_url'],
-    [
-      'not a number, as Python writes it',
-      raw('{"data":[{"index":0,"embedding":[NaN]}]}'),
-      'not_json',
-      'not return JSON',
-    ],
+    ['NaN, as Python writes it', raw('{"data":[{"index":0,"embedding":[NaN]}]}'), 'not_json', 'not return JSON'],
     ['an answer of another API', json({ embeddings: [[1]] }), 'no_vector', 'no `data` list'],
     ['too few vectors', answer([entry(0, [1])]), 'wrong_count', '1 vector for 2 texts'],
     ['no index', answer([entry(0, [1]), entry(undefined, [1])]), 'missing_index', 'element 1'],
-    ['an index twice', answer([entry(1, [1]), entry(1, [1])]), 'missing_index', 'index 1 twice'],
+    ['a duplicate index', answer([entry(1, [1]), entry(1, [1])]), 'missing_index', 'index 1 twice'],
     ['an index out of range', answer([entry(0, [1]), entry(2, [1])]), 'missing_index', 'element 1'],
     ['no vector', answer([entry(0, [1]), entry(1, null)]), 'no_vector', 'element 1'],
     ['an empty vector', answer([entry(0, [1]), entry(1, [])]), 'no_vector', 'element 1'],
@@ -162,21 +157,21 @@ describe('a failure of an OpenAI-compatible embedder', () => {
     ['a number beyond float32', answer([entry(0, [1]), entry(1, [1e300])]), 'not_a_number', 'vector 1'],
     ['different lengths', answer([entry(0, [1]), entry(1, [1, 2])]), 'length_mismatch', 'vector 1 has 2 numbers'],
     ['the zero vector', answer([entry(0, [1, 0]), entry(1, [0, 0])]), 'zero_vector', 'text 1'],
-  ])('has a code for %s, and no text in its message', async (_, responder, code, message) => {
+  ])('has a code, and no input text in its message: %s', async (_, responder, code, message) => {
     server.respondWith(responder);
     const failed = await embedder().embed(['first secret', 'second secret'], never);
     expect(failed).toMatchObject({ kind: 'failed', code, message: expect.stringContaining(message) });
     expect(JSON.stringify(failed)).not.toContain('secret');
   });
 
-  it('is reported when vectors do not have the requested length', async () => {
+  it('is reported if vectors do not have the requested length', async () => {
     expect(await embedder({ dimensions: 3 }).embed(['a'], never)).toMatchObject({
       code: 'dimension_mismatch',
       message: expect.stringContaining('embedder.dimensions is 3'),
     });
   });
 
-  it('is a timeout for a hung service', async () => {
+  it('is a timeout if the service hangs', async () => {
     server.respondWith(hang());
     expect(await embedder({ timeoutMs: 50 }).embed(['a'], never)).toMatchObject({ code: 'timeout' });
   });
@@ -189,7 +184,7 @@ describe('a failure of an OpenAI-compatible embedder', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is reported when vector lengths differ between batches', async () => {
+  it('is reported if vector lengths differ between batches', async () => {
     server.respondWith(inTurn(answer([entry(0, [1])]), answer([entry(0, [1, 2])])));
     expect(await embedder({ batchSize: 1 }).embed(['a', 'b'], never)).toMatchObject({
       code: 'length_mismatch',

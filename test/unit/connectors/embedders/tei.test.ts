@@ -29,7 +29,7 @@ describe('the embedder of Text Embeddings Inference', () => {
     ]);
   });
 
-  it('has its prompt in its identity, and sends none by default', async () => {
+  it('has its prompt in its identity, and sends no prompt by default', async () => {
     expect([embedder().identity, embedder('query').identity]).toEqual(['tei', 'tei query']);
     await embedder().embed(['a'], never);
     expect(JSON.parse(server.requests[0]?.body ?? '')).toStrictEqual({ inputs: ['a'], truncate: true });
@@ -39,11 +39,11 @@ describe('the embedder of Text Embeddings Inference', () => {
     ['a batch that is too large', status(413), 'http_413'],
     ['a model that embeds nothing', status(424), 'http_424'],
     ['an error in place of the list', json({ error: 'overloaded' }), 'no_vector'],
-    ['a row that is no vector', json([[1], 'x']), 'no_vector'],
-    ['a row too few', json([[1]]), 'wrong_count'],
+    ['a row that is not a vector', json([[1], 'x']), 'no_vector'],
+    ['a missing row', json([[1]]), 'wrong_count'],
     ['rows of different lengths', json([[1], [1, 2]]), 'length_mismatch'],
     ['a row of zeros', json([[1], [0]]), 'zero_vector'],
-  ])('has a code for %s', async (_, responder, code) => {
+  ])('reports a code for %s', async (_, responder, code) => {
     server.respondWith(responder);
     expect(await embedder().embed(['a', 'b'], never)).toMatchObject({ kind: 'failed', code });
   });

@@ -29,7 +29,7 @@ const request: ChatRequest = {
   maxTokens: 99,
   seed: 7,
 };
-const said = (content: string | null, rest: object = {}, message: object = {}) =>
+const completion = (content: string | null, rest: object = {}, message: object = {}) =>
   json({
     choices: [{ message: { role: 'assistant', content, ...message }, finish_reason: 'stop', ...rest }],
     usage: { prompt_tokens: 12, completion_tokens: 3 },
@@ -39,8 +39,8 @@ const aModel = (changes: Partial<NonNullable<z.input<typeof llmSchema>>> = {}) =
 const bodies = () => server.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
 
 describe('a chat model', () => {
-  it('gets a strict schema, and returns text and token usage', async () => {
-    responder = said('{"a":1}');
+  it('receives a strict schema, and returns text and token usage', async () => {
+    responder = completion('{"a":1}');
     expect(await aModel().answer(request, never)).toEqual({
       kind: 'text',
       text: '{"a":1}',
@@ -59,8 +59,8 @@ describe('a chat model', () => {
     expect(server.requests[0]?.target).toBe('/chat/completions');
   });
 
-  it('that rejects schemas gets a request for any JSON object, and from then on immediately', async () => {
-    responder = (one, response) => (one.body.includes('json_schema') ? status(400) : said('{}'))(one, response);
+  it('that rejects schemas is asked for any JSON object, in this call and in all later ones', async () => {
+    responder = (one, response) => (one.body.includes('json_schema') ? status(400) : completion('{}'))(one, response);
     const model = aModel();
     expect(await model.answer(request, never)).toMatchObject({ kind: 'text' });
     expect(await model.answer(request, never)).toMatchObject({ kind: 'text' });
@@ -72,13 +72,13 @@ describe('a chat model', () => {
   });
 
   it('that is busy is retried at the time it requested', async () => {
-    responder = inTurn(tooManyRequests('0'), said('{}'));
+    responder = inTurn(tooManyRequests('0'), completion('{}'));
     expect(await aModel({ retries: 1 }).answer(request, never)).toMatchObject({ kind: 'text' });
   });
 
   it.each<[string, Responder]>([
-    ['a refusal', said(null, {}, { refusal: 'I cannot help with that.' })],
-    ['a filter', said('', { finish_reason: 'content_filter' })],
+    ['a refusal', completion(null, {}, { refusal: 'I cannot help with that.' })],
+    ['filtered content', completion('', { finish_reason: 'content_filter' })],
   ])('that answers with %s counts as a refusal', async (_, answer) => {
     responder = answer;
     expect(await aModel().answer(request, never)).toEqual({
@@ -87,7 +87,7 @@ describe('a chat model', () => {
     });
   });
 
-  it('reports a truncated answer, also without token usage', async () => {
+  it('reports a truncated answer, even without token usage', async () => {
     responder = json({ choices: [{ message: { content: '{"a"' }, finish_reason: 'length' }] });
     expect(await aModel().answer(request, never)).toEqual({
       kind: 'text',
@@ -98,14 +98,14 @@ describe('a chat model', () => {
   });
 
   it.each<[string, Responder, string]>([
-    ['nothing of the form', json({ id: 'x' }), 'no_content'],
+    ['unrelated JSON', json({ id: 'x' }), 'no_content'],
     ['a web page', html(), 'not_json'],
-    ['half a body', truncated(), 'connection_reset'],
-    ['an error', status(500), 'http_500'],
-    ['a wrong key', status(401), 'http_401'],
-    ['nothing at all', hang(), 'timeout'],
-    ['a wait beyond patience', tooManyRequests('3600'), 'http_429'],
-  ])('that answers with %s is a failure with its reason and without secrets', async (_, answer, code) => {
+    ['a truncated body', truncated(), 'connection_reset'],
+    ['HTTP 500', status(500), 'http_500'],
+    ['HTTP 401', status(401), 'http_401'],
+    ['no response in time', hang(), 'timeout'],
+    ['a long Retry-After', tooManyRequests('3600'), 'http_429'],
+  ])('that answers with %s fails with a code and without secrets', async (_, answer, code) => {
     responder = answer;
     const failed = await aModel({ timeout_ms: 1000, headers: { authorization: 'Bearer top-secret' } }).answer(
       request,

@@ -51,7 +51,7 @@ const kinds: Kind[] = [
 ];
 
 describe.each(kinds)('the reranker of $name', ({ create, scores }) => {
-  it('returns the candidates by score, whatever the order of the answer', async () => {
+  it('returns the candidates by score, whatever the order of the response', async () => {
     server.respondWith(scores([0, 0.1], [2, 0.9], [1, 0.5]));
     expect(await create().rerank(question, never)).toMatchObject({
       kind: 'ranking',
@@ -76,21 +76,21 @@ describe.each(kinds)('the reranker of $name', ({ create, scores }) => {
 
   it.each<[what: string, code: string, respond: () => Responder]>([
     ['an outage', 'http_500', () => status(500)],
-    ['a refusal', 'http_401', () => status(401)],
+    ['a rejected API key', 'http_401', () => status(401)],
     ['a web page', 'not_json', () => raw('<html>')],
     ['an answer of another API', 'no_result_list', () => json({ data: [] })],
     ['no index', 'missing_index', () => scores([undefined, 0.5])],
-    ['an index of no candidate', 'missing_index', () => scores([3, 0.5])],
-    ['an index twice', 'missing_index', () => scores([1, 0.5], [1, 0.4])],
+    ['an index out of range', 'missing_index', () => scores([3, 0.5])],
+    ['a duplicate index', 'missing_index', () => scores([1, 0.5], [1, 0.4])],
     ['no score', 'missing_score', () => scores([1, null])],
-  ])('reports %s with a code, and without texts in its message', async (_, code, respond) => {
+  ])('reports %s with a code, and without texts in the message', async (_, code, respond) => {
     server.respondWith(respond());
     const failed = await create().rerank(question, never);
     expect(failed).toMatchObject({ kind: 'failed', code });
     expect(JSON.stringify(failed)).not.toMatch(/secret|text of/);
   });
 
-  it('times out on a service that hangs, and rejects with the reason of an abort', async () => {
+  it('times out if the service hangs, and rejects an aborted call with the reason of the abort', async () => {
     server.respondWith(hang());
     expect(await create(50).rerank(question, never)).toMatchObject({ kind: 'failed', code: 'timeout' });
     const stop = new AbortController();

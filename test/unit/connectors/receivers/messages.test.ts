@@ -37,7 +37,7 @@ const longMessage = aMessage({ summary: long, lines: [long, long], diagnosis: lo
 const hasHalfCharacter = (body: object): boolean => !JSON.stringify(body).isWellFormed();
 
 describe('a message in Slack', () => {
-  it('has a header, what fails, the cause, and links, and the same as text for notifications', () => {
+  it('has a header, the alerts, the cause and the links, and repeats them as text for notifications', () => {
     const { text, blocks } = slackBody(aMessage()) as {
       text: string;
       blocks: { type: string; text: { text: string } }[];
@@ -49,7 +49,7 @@ describe('a message in Slack', () => {
     for (const { text: shown } of blocks.slice(1)) expect(text).toContain(shown.text);
   });
 
-  it('stays below the limits of its blocks', () => {
+  it('stays within the limits of its blocks', () => {
     const { blocks } = slackBody(longMessage) as { blocks: { text: { text: string } }[] };
     const lengths = blocks.map(({ text }) => text.text.length);
     expect(lengths[0]).toBeLessThanOrEqual(150);
@@ -57,7 +57,7 @@ describe('a message in Slack', () => {
     expect(hasHalfCharacter(blocks)).toBe(false);
   });
 
-  it('has no empty block without links and alerts', () => {
+  it('has no empty block if there are no links and alerts', () => {
     const bare = slackBody(aMessage({ lines: [], link: null, runbook: null, chartLink: null }));
     expect(bare).toMatchObject({ blocks: [{ type: 'header' }, { type: 'section' }] });
   });
@@ -81,7 +81,7 @@ describe('a message in Microsoft Teams', () => {
   });
 });
 
-describe('an event of PagerDuty', () => {
+describe('a PagerDuty event', () => {
   it('has the summary as its title, the alerts and the diagnosis as details, and the chart as an image', () => {
     expect(pagerdutyBody(aMessage(), 'R0')).toMatchObject({
       payload: {
@@ -93,13 +93,13 @@ describe('an event of PagerDuty', () => {
     });
   });
 
-  it('has no image from an address without TLS, which PagerDuty does not show', () => {
+  it('omits an image at an address without TLS, which PagerDuty does not show', () => {
     expect(pagerdutyBody(aMessage({ chartLink: 'http://recalld.internal/charts/7-abc.png' }), 'R0')).toMatchObject({
       images: [],
     });
   });
 
-  it('stays below the limits of its summary and its key', () => {
+  it('stays within the limits of its summary and its key', () => {
     const { payload, dedup_key: key } = pagerdutyBody(aMessage({ summary: long, key: long }), 'R0') as {
       payload: { summary: string };
       dedup_key: string;
@@ -110,7 +110,7 @@ describe('an event of PagerDuty', () => {
 });
 
 describe('an e-mail', () => {
-  it('shows the chart in its text and shows nothing of an alert as markup', () => {
+  it('embeds the chart, and escapes markup in alert texts', () => {
     const { html, attachments } = emailBody(
       aMessage({ chartPng: new Uint8Array([1]), diagnosis: '<script>alert("x")</script> & more' }),
     );
@@ -129,7 +129,7 @@ describe('an e-mail', () => {
     expect(closed.subject).toMatch(/^Resolved: /);
   });
 
-  it('is configured by the address of the server, without a password in it', () => {
+  it('is configured with a server address, which must not contain a password', () => {
     const email = { kind: 'email', url: 'smtp://mail.example.org:587', from: 'a@example.org', to: ['b@example.org'] };
     const isAccepted = (parts: object): boolean => notifySchema.safeParse([{ ...email, ...parts }]).success;
     expect(isAccepted({})).toBe(true);
@@ -142,7 +142,7 @@ describe('an e-mail', () => {
 });
 
 describe('a message to a webhook', () => {
-  it('links the chart, and leaves out links that are not known', () => {
+  it('links to the chart, and omits unknown links', () => {
     expect(webhookBody(aMessage())).toMatchObject({ chart_url: `${console}/charts/7-abc.png` });
     const bare = webhookBody(aMessage({ link: null, runbook: null, chartLink: null }));
     expect(Object.keys(bare).filter((key) => key.endsWith('_url'))).toEqual([]);

@@ -17,13 +17,13 @@ describe('the address of a retriever', () => {
     expect(address.label).toBe('https://rag.internal:8443/{{tags.course}}/search');
   });
 
-  it.each(['..', '.'])('does not follow a tag %j to another path', (up) => {
+  it.each(['..', '.'])('is not rendered if the tag %j would change its path', (up) => {
     const address = compileAddress('http://rag.internal/courses/{{tags.up}}/search');
     expect(address.render({ ...request, tags: { up } })).toBeNull();
     expect(address.render({ ...request, tags: { up: 'a..b' } })).toBe('http://rag.internal/courses/a..b/search');
   });
 
-  it('names the target of a redirect, and its path only if it is the configured one', () => {
+  it('describes the target of a redirect, with the path only if the path is the configured one', () => {
     const address = compileAddress('http://rag.internal/search?q={{text}}');
     expect(address.describeRedirect('https://rag.internal/search/?q=refund')).toBe('https://rag.internal/search/');
     expect(address.describeRedirect('/search/')).toBe('http://rag.internal/search/');
@@ -36,7 +36,7 @@ describe('the address of a retriever', () => {
     expect(inPath.describeRedirect('https://rag.internal/x')).not.toContain('/x');
   });
 
-  it('carries any text in its parameter', () => {
+  it('carries any query text in its parameter', () => {
     const address = compileAddress('http://rag.internal/search?a=1&q={{text}}&z=2');
     fc.assert(
       fc.property(anyText, (text) => {
@@ -51,7 +51,7 @@ describe('the address of a retriever', () => {
   });
 
   it.each([
-    ['text that is no URL', 'rag.internal/search', 'is not an absolute URL'],
+    ['text that is not a URL', 'rag.internal/search', 'is not an absolute URL'],
     ['nothing', '', 'is not an absolute URL'],
     ['another scheme', 'ftp://rag.internal/search', 'has the scheme ftp:'],
     ['a password', 'http://me:hunter2@rag.internal/search', 'contains a user name or a password'],

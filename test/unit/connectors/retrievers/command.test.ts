@@ -82,7 +82,7 @@ function isAlive(pid: number): boolean {
 const answering = 'write(found(request));';
 
 describe('a program as a retriever', () => {
-  it('is started by the first query and serves all', async () => {
+  it('is started by the first query and serves all queries', async () => {
     const { ask } = aRetriever(answering);
     expect(starts()).toEqual([]);
     expect(await ask('a')).toStrictEqual({
@@ -133,7 +133,7 @@ describe('a program as a retriever', () => {
     expect(await ask('a', { withText: true })).toMatchObject({ documents: [{ text: 'text of a' }] });
   });
 
-  it('can use numbers of any length as ids, and no scores', async () => {
+  it('can return ids that are numbers of any length, and results without valid scores', async () => {
     const { ask } = aRetriever(
       `write('{"id":' + request.id + ',"documents":[{"id":12345678901234567890},{"id":7,"score":"high"}]}');`,
     );
@@ -155,7 +155,7 @@ describe('a program as a retriever', () => {
 });
 
 describe('an error that a program reports', () => {
-  it('fails the query, and the next one succeeds', async () => {
+  it('fails the query, but not the next one', async () => {
     const { ask } = aRetriever(`
       if (count === 1) write({ id: request.id, error: { code: 'index_missing', message: 'no\\nindex' } });
       else ${answering}`);
@@ -164,7 +164,7 @@ describe('an error that a program reports', () => {
     expect(starts()).toHaveLength(1);
   });
 
-  it('never shows the text of the query, and gets a default code without a valid one', async () => {
+  it('never shows the query text, and gets a default code if its own code is invalid', async () => {
     const { ask } = aRetriever(
       `write({ id: request.id, error: { code: 'No Index!', message: 'cannot find ' + request.text.toUpperCase() } });`,
     );
@@ -174,9 +174,9 @@ describe('an error that a program reports', () => {
   });
 
   it.each([
-    ['no list', '{ id: request.id }', 'no_result_list'],
+    ['a response without a list', '{ id: request.id }', 'no_result_list'],
     ['a document without an id', '{ id: request.id, documents: [{ id: "a" }, { score: 1 }] }', 'missing_id'],
-  ])('is made of %s, without a restart', async (_, answer, code) => {
+  ])('is created for %s, without a restart', async (_, answer, code) => {
     const { ask } = aRetriever(`write(${answer});`);
     expect(await ask('a')).toMatchObject({ kind: 'error', code });
     expect(await ask('b')).toMatchObject({ kind: 'error', code });
@@ -184,8 +184,8 @@ describe('an error that a program reports', () => {
   });
 });
 
-describe('a program that breaks down', () => {
-  it('fails its pending queries and is restarted for the next one', async () => {
+describe('a failing program', () => {
+  it('fails its pending queries and is restarted for the next query', async () => {
     const { ask, log } = aRetriever(`
       if (request.text === 'poison') process.exit(7);
       if (request.text !== 'waits') ${answering}`);
@@ -213,9 +213,9 @@ describe('a program that breaks down', () => {
 
   it.each([
     ['does not exist', ['/nowhere/to/be/found'], 'ENOENT'],
-    ['may not be run', [tmpdir()], 'EACCES'],
-    ['has arguments that no system takes', [process.execPath, 'x'.repeat(10_000_000)], 'E2BIG'],
-  ])('is reported when it %s', async (_, command, reason) => {
+    ['cannot be executed', [tmpdir()], 'EACCES'],
+    ['has arguments that are too long for any system', [process.execPath, 'x'.repeat(10_000_000)], 'E2BIG'],
+  ])('is reported if it %s', async (_, command, reason) => {
     const { ask } = aRetriever('', { command });
     expect(await ask('a')).toMatchObject({
       kind: 'error',
@@ -224,12 +224,12 @@ describe('a program that breaks down', () => {
     });
   });
 
-  it('is reported when its folder does not exist', async () => {
+  it('is reported if its folder does not exist', async () => {
     const { ask } = aRetriever(answering, { directory: path.join(folder, 'nowhere') });
     expect(await ask('a')).toMatchObject({ code: 'command_not_started' });
   });
 
-  it('is restarted when it hangs: after three consecutive timeouts without output', async () => {
+  it('is restarted if it hangs: after three consecutive timeouts without output', async () => {
     const { ask } = aRetriever(`if (request.text !== 'hang') ${answering}`, { timeout_ms: 30 });
     await ask('a');
     const [first = 0] = starts();
@@ -248,7 +248,7 @@ describe('a program that breaks down', () => {
     expect(starts()).toHaveLength(1);
   });
 
-  it('may answer late without harm', async () => {
+  it('may answer after the timeout without affecting the next query', async () => {
     const { ask } = aRetriever(
       `if (request.text === 'late') globalThis.late = request;
        else { if (globalThis.late) write(found(late)); ${answering} }`,
@@ -269,11 +269,15 @@ describe('a program that breaks down', () => {
 
   it.each([
     ['a line that is not JSON', 'write("Loading the index...");', 'not_json'],
-    ['a line that nests without end', 'write("[".repeat(900_000));', 'too_deep'],
+    ['a line that nests too deeply', 'write("[".repeat(900_000));', 'too_deep'],
     ['an answer without an id', 'write({ documents: [] });', 'unknown_id'],
-    ['an answer to what it was never asked', 'write({ id: "99", documents: [] });', 'unknown_id'],
-    ['a flood without a newline', 'setInterval(() => process.stdout.write("x".repeat(65536)), 0);', 'line_too_long'],
-  ])('is restarted after %s, because answers can no longer be assigned', async (_, nonsense, code) => {
+    ['an answer to a query that was never sent', 'write({ id: "99", documents: [] });', 'unknown_id'],
+    [
+      'endless output without a newline',
+      'setInterval(() => process.stdout.write("x".repeat(65536)), 0);',
+      'line_too_long',
+    ],
+  ])('is restarted after %s, because answers can no longer be matched to queries', async (_, nonsense, code) => {
     const { ask, log } = aRetriever(
       `if (request.text === 'bad') { ${nonsense} } else if (request.text !== 'waits') ${answering}`,
       {},
@@ -301,8 +305,8 @@ describe('a program that breaks down', () => {
   });
 });
 
-describe('the end of a program', () => {
-  it('follows the close of the retriever; pending and later queries fail', async () => {
+describe('the shutdown of a program', () => {
+  it('happens when the retriever is closed, and fails pending and later queries', async () => {
     const { ask, retriever } = aRetriever(`if (request.text !== 'waits') ${answering}`);
     await ask('a');
     const waiting = ask('waits');
@@ -313,7 +317,7 @@ describe('the end of a program', () => {
     expect(starts()).toHaveLength(1);
   });
 
-  it('is forced if it ignores the signal, also for its child processes', async () => {
+  it('is forced if the program ignores the signal, also for its child processes', async () => {
     const { ask, retriever } = aRetriever(`
       process.on('SIGTERM', () => undefined);
       process.stdin.on('end', () => undefined);
@@ -327,12 +331,12 @@ describe('the end of a program', () => {
     await expect.poll(() => starts().filter(isAlive)).toEqual([]);
   });
 
-  it('is a no-op if it was never started', async () => {
+  it('does nothing if the program was never started', async () => {
     await aRetriever(answering).retriever.close();
     expect(starts()).toEqual([]);
   });
 
-  it('is not caused by one aborted query', async () => {
+  it('is not caused by an aborted query', async () => {
     const { ask } = aRetriever(`if (request.text !== 'waits') ${answering}`);
     await ask('a');
     const stop = new AbortController();
@@ -360,7 +364,7 @@ function cut(chunks: readonly Buffer[], maxBytes = 1000): { lines: string[]; too
   return { lines, tooLong };
 }
 
-/** The bytes in chunks that may end anywhere, even within a character. */
+/** Splits the bytes of a text into chunks that may end anywhere, even within a character. */
 function chunksOf(text: string, sizes: readonly number[]): Buffer[] {
   const bytes = Buffer.from(text);
   const chunks: Buffer[] = [];
@@ -376,7 +380,7 @@ describe('a stream of lines', () => {
   const aLine = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).map((text) => JSON.stringify(text));
   const sizes = fc.array(fc.integer({ min: 1, max: 17 }), { minLength: 1 });
 
-  it('is emitted line by line, however it was split', () => {
+  it('is emitted line by line, however its bytes were split', () => {
     fc.assert(
       fc.property(fc.array(aLine), sizes, fc.constantFrom('\n', '\r\n', '\n\n'), (lines, sizes, end) => {
         const text = lines.map((line) => line + end).join('');
@@ -390,7 +394,7 @@ describe('a stream of lines', () => {
     expect(cut([Buffer.from('one\ntw'), Buffer.from('o\n')]).lines).toEqual(['one', 'two']);
   });
 
-  it('ends when a line is too long, reported once', () => {
+  it('ends at a line that is too long, which is reported once', () => {
     const chunks = ['short\n', '123456', '789012', '\nshort again\n'].map((text) => Buffer.from(text));
     expect(cut(chunks, 10)).toEqual({ lines: ['short'], tooLong: 1 });
     expect(cut([Buffer.from('1234567890\n')], 10)).toEqual({ lines: ['1234567890'], tooLong: 0 });

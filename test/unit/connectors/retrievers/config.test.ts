@@ -29,59 +29,59 @@ const overStore = { kind: 'vector_store' };
 const reranker = { kind: 'tei', url: 'http://models' };
 const reranked = (of: object) => ({ kind: 'rerank', of, reranker });
 
-describe('a retriever that requires other parts of its pipeline', () => {
+describe('a retriever', () => {
   it.each<[what: string, pipeline: object, problem: string | null]>([
     [
-      'a vector store without one',
+      'kind vector_store without a store',
       { retriever: overStore, embedder },
       'vector_store is missing; a retriever of kind vector_store requires it.',
     ],
     [
-      'a vector store without an embedder',
+      'kind vector_store without an embedder',
       { retriever: overStore, vector_store: store },
       'embedder is missing; a retriever of kind vector_store requires it.',
     ],
-    ['a vector store with both', { retriever: overStore, vector_store: store, embedder }, null],
-    ['words alone', { retriever: engine }, null],
+    ['kind vector_store with both', { retriever: overStore, vector_store: store, embedder }, null],
+    ['keyword search without an embedder', { retriever: engine }, null],
     [
-      'vectors without an embedder',
+      'vector search without an embedder',
       { retriever: { ...engine, mode: 'knn' } },
       'embedder is missing; a retriever of kind elasticsearch requires it.',
     ],
     [
-      'words and vectors without an embedder',
+      'hybrid search without an embedder',
       { retriever: { ...engine, kind: 'opensearch', mode: 'hybrid' } },
       'embedder is missing; a retriever of kind opensearch requires it.',
     ],
-    ['words and vectors with one', { retriever: { ...engine, mode: 'hybrid' }, embedder }, null],
+    ['hybrid search with an embedder', { retriever: { ...engine, mode: 'hybrid' }, embedder }, null],
     [
-      'a first stage without an embedder',
+      'a first stage that requires an embedder, without one',
       { retriever: reranked({ ...engine, mode: 'knn', content: 'body' }) },
       'embedder is missing; a retriever of kind rerank requires it.',
     ],
-  ])('is accepted only with them: %s', (_, pipeline, problem) => {
+  ])('is accepted only with the store and the embedder that it requires: %s', (_, pipeline, problem) => {
     expect(problemOf(pipeline)).toBe(problem);
   });
 
   const needsTexts = 'is missing; the reranker requires document texts.';
 
   it.each<[what: string, pipeline: object, problem: string | null]>([
-    ['http without them', { retriever: reranked(http) }, `retriever.of.results.text ${needsTexts}`],
-    ['http with them', { retriever: reranked({ ...http, results: { text: 'body' } }) }, null],
-    ['an engine without them', { retriever: reranked(engine) }, `retriever.of.content ${needsTexts}`],
-    ['an engine with them', { retriever: reranked({ ...engine, content: 'body' }) }, null],
+    ['HTTP without texts', { retriever: reranked(http) }, `retriever.of.results.text ${needsTexts}`],
+    ['HTTP with texts', { retriever: reranked({ ...http, results: { text: 'body' } }) }, null],
+    ['a search engine without texts', { retriever: reranked(engine) }, `retriever.of.content ${needsTexts}`],
+    ['a search engine with texts', { retriever: reranked({ ...engine, content: 'body' }) }, null],
     [
-      'a store without them',
+      'a store without texts',
       { retriever: reranked(overStore), vector_store: store, embedder },
       `vector_store.content ${needsTexts}`,
     ],
     [
-      'a store with them',
+      'a store with texts',
       { retriever: reranked(overStore), vector_store: { ...store, content: 'body' }, embedder },
       null,
     ],
     [
-      'Chroma, which keeps them by itself',
+      'Chroma, which stores texts by default',
       {
         retriever: reranked(overStore),
         vector_store: { kind: 'chroma', url: 'http://chroma', collection: 'docs' },
@@ -89,12 +89,12 @@ describe('a retriever that requires other parts of its pipeline', () => {
       },
       null,
     ],
-    ['a program, which may give them', { retriever: reranked({ kind: 'command', command: ['./find'] }) }, null],
-  ])('gives texts to a reranker, or is refused: %s', (_, pipeline, problem) => {
+    ['a program, which may return texts', { retriever: reranked({ kind: 'command', command: ['./find'] }) }, null],
+  ])('is accepted as a first stage only if it can return texts: %s', (_, pipeline, problem) => {
     expect(problemOf(pipeline)).toBe(problem);
   });
 
-  it('cannot be a reranker of a reranker, nor one of Cohere without a model', () => {
+  it('cannot rerank the results of a reranker, nor use Cohere without a model', () => {
     expect(problemOf({ retriever: reranked(reranked(http)) })).toMatch(/^retriever\.of\.kind must be /);
     const cohere = {
       ...reranked({ ...http, results: { text: 'body' } }),
@@ -140,7 +140,7 @@ describe('the printed config', () => {
     expect(`${stringify(redacted)}${JSON.stringify(redacted)}`).not.toContain(secret);
   });
 
-  it('still shows the program', () => {
+  it('still shows the name of the program', () => {
     expect(redactConfig(parse({ retriever: { kind: 'command', command: ['./find', '--fast'] } }))).toMatchObject({
       pipelines: [{ retriever: { command: ['./find', '[redacted]'] } }],
     });

@@ -33,12 +33,12 @@ const paramsOf = ({ target }: ReceivedRequest) => new URL(target, 'http://x').se
 describe('the request format of a service', () => {
   it.each<[form: string, responder: Responder, expected: object]>([
     [
-      'by another name of the question and of the count',
+      'other names for the query and for k',
       service((request) => ({ text: bodyOf(request)['question'], k: bodyOf(request)['limit'] })),
       { method: 'POST', body: { question: '{{text}}', limit: '{{k}}' }, knowsK: true },
     ],
     [
-      'only with a count',
+      'k required',
       service((request) =>
         bodyOf(request)['k'] === undefined
           ? { text: null }
@@ -47,12 +47,12 @@ describe('the request format of a service', () => {
       { body: { query: '{{text}}', k: '{{k}}' }, knowsK: true },
     ],
     [
-      'as it likes',
+      'number of results not adjustable',
       service((request) => ({ text: bodyOf(request)['query'] })),
       { body: { query: '{{text}}' }, knowsK: false },
     ],
     [
-      'in its address',
+      'query in the address',
       service((request) => ({ text: paramsOf(request).get('q'), k: paramsOf(request).get('size') ?? 5 })),
       { method: 'GET', body: null, knowsK: true },
     ],
@@ -65,7 +65,7 @@ describe('the request format of a service', () => {
     });
   });
 
-  it('is not one with the same answer to every query, unless there is no other', async () => {
+  it('is not one that returns the same answer to every query, unless no other format works', async () => {
     const deaf = json({ items: [{ id: 'always' }] });
     server.respondWith((request, response) =>
       bodyOf(request)['question'] === undefined
@@ -81,7 +81,7 @@ describe('the request format of a service', () => {
     });
   });
 
-  it('is tested with your headers, and the most informative problem is reported if nothing works', async () => {
+  it('is probed with the configured headers and fewer than 35 requests, and an unreachable service is reported', async () => {
     expect(await findRequest(server.url, { authorization: 'Bearer x' }, texts, never)).toMatchObject({
       kind: 'not_found',
     });
@@ -115,7 +115,7 @@ describe('a service that returns no list of results', () => {
     ['empty', json({ results: [], total: 0 }), 50],
     ['other', json({ answer: 'yes' }), 50],
     ['other', status(500), 50],
-  ])('is reported as %s, without useless requests', async (problem, responder, mostRequests) => {
+  ])('is reported as %s, without unnecessary requests', async (problem, responder, mostRequests) => {
     server.respondWith(responder);
     expect(await findRequest(`${server.url}/search`, {}, texts, never)).toMatchObject({ kind: 'not_found', problem });
     expect(server.requests.length).toBeLessThanOrEqual(mostRequests);

@@ -9,9 +9,9 @@ const chunks = [
 ];
 
 it.each<[service: string, answer: unknown, expected: object | null]>([
-  ['our own form', { results: [{ id: 'a', score: 1 }] }, { list: 'results', id: 'id', score: 'score' }],
+  ["recalld's own format", { results: [{ id: 'a', score: 1 }] }, { list: 'results', id: 'id', score: 'score' }],
   ['a bare list', [{ id: 7, text: 'x' }], { list: '@', id: 'id', score: null, text: 'text' }],
-  ['ids alone', { data: { ids: ['a', 'b'] } }, { list: 'data.ids', id: '@', score: null }],
+  ['a list of ids', { data: { ids: ['a', 'b'] } }, { list: 'data.ids', id: '@', score: null }],
   [
     'Elasticsearch',
     { took: 3, hits: { total: { value: 2 }, hits: [{ _id: 'x', _score: 2, _source: { title: 't', body: 'b' } }] } },
@@ -25,25 +25,25 @@ it.each<[service: string, answer: unknown, expected: object | null]>([
   ],
   ['Azure', { value: [{ key: 'k', '@search.score': 2 }] }, { list: 'value', id: 'key', score: '"@search.score"' }],
   [
-    'the list with the better ids of two',
+    'two lists, of which one has better ids',
     { facets: [{ name: 'x' }, { name: 'y' }], 'top results': [{ doc_id: 'd', score: 1 }] },
     { list: '"top results"', id: 'doc_id' },
   ],
   ['no list', { answer: 'forty-two' }, null],
   [
-    'texts without ids, which are called by their hashes',
+    'texts without ids, which are identified by their hashes',
     { query: 'q', documents: [{ text: 'one' }, { text: ' one ' }] },
     { list: 'documents', id: null, text: 'text', isUnique: false },
   ],
   ['results without ids', { results: [{ score: 1 }, { score: 2 }] }, null],
   ['an empty list', { results: [] }, null],
-])('are found in the answer of %s', (_, answer, expected) => {
+])('finds the results, if any, in an answer: %s', (_, answer, expected) => {
   const found = findResults(answer);
   if (expected === null) expect(found).toBeNull();
   else expect(found).toMatchObject(expected);
 });
 
-it('are read by the expressions that were found, wherever they lie', () => {
+it('the detected expressions read the same results, wherever the list is nested', () => {
   const name = constantFrom('results', 'data', 'top hits', 'a-b', 'x.y', '"q"');
   assert(
     property(
@@ -74,7 +74,7 @@ it('are read by the expressions that were found, wherever they lie', () => {
   );
 });
 
-it('reads a list of 100,000 results by its first hundred', () => {
+it('detects the format of 100,000 results from the first hundred', () => {
   const results = Array.from({ length: 100_000 }, (_, index) => ({ id: `d${index}`, score: 1, text: 'x' }));
   const found = findResults({ results });
   expect(found).toMatchObject({ list: 'results', id: 'id', score: 'score', text: 'text', isUnique: true });

@@ -7,7 +7,7 @@ import { anyText } from './any-text.ts';
 const request = { text: 'q', k: 5, tags: { tenant: 'Acme Corp' } };
 
 describe('the headers of a request', () => {
-  it('are JSON by default, and only a body has a content type', () => {
+  it('request JSON by default, and have a content type only with a body', () => {
     expect(compileHeaders({}, true)(request)).toStrictEqual({
       accept: 'application/json',
       'content-type': 'application/json',
@@ -22,14 +22,14 @@ describe('the headers of a request', () => {
     expect(headers['accept']).toBe('*/*');
   });
 
-  it('are filled in, and left out for a tag that the query does not have', () => {
+  it('are filled in, and omitted if they consist of a tag that the query lacks', () => {
     const render = compileHeaders({ 'x-tenant': '{{tags.tenant}}', 'x-page': 'k={{k}};l={{tags.lang}}' }, true);
     expect(render(request)['x-tenant']).toBe('Acme Corp');
     expect(render({ ...request, tags: {} })).not.toHaveProperty('x-tenant');
     expect(render(request)['x-page']).toBe('k=5;l=');
   });
 
-  it('carry any text as one field that decodes to it', () => {
+  it('carry any text as one field that decodes to the same text', () => {
     const render = compileHeaders({ 'x-query': '{{text}}' }, true);
     fc.assert(
       fc.property(anyText, (text) => {
@@ -39,15 +39,15 @@ describe('the headers of a request', () => {
     expect(render({ ...request, text: 'a\r\nx-admin: 1' })['x-query']).toBe('a%0D%0Ax-admin: 1');
   });
 
-  it('forgive space around a value, as around a token that was read from a file', () => {
+  it('trim space around a value, such as a token that was read from a file', () => {
     expect(compileHeaders({ authorization: 'Bearer abc\n' }, true)(request)['authorization']).toBe('Bearer abc');
   });
 
   it.each([
     ['a name with a space', 'bad name', 'v'],
     ['an empty name', '', 'v'],
-    ['the connection', 'Connection', 'close'],
-    ['the content length', 'content-length', '5'],
+    ['a Connection header', 'Connection', 'close'],
+    ['a Content-Length header', 'content-length', '5'],
     ['a line break in a value', 'authorization', 'Bearer s3cret\nx: 1'],
     ['a character that no header can hold', 'authorization', 'Bearer s3cret\u20ac'],
     ['an unknown placeholder', 'x-q', '{{query}}'],

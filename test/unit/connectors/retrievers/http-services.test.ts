@@ -24,7 +24,7 @@ describe('a GraphQL service', () => {
     results: { list: 'data.search.edges', id: 'node.id', score: 'rank' },
   };
 
-  it('is queried by template: the query is constant, the variables are filled in', async () => {
+  it('is queried with a constant query and filled-in variables', async () => {
     server = await startFaultServer(
       json({
         data: {
@@ -49,7 +49,7 @@ describe('a GraphQL service', () => {
     });
   });
 
-  it('that answers errors with status 200 is an error', async () => {
+  it('that reports errors with status 200 fails the query', async () => {
     server = await startFaultServer(json({ data: null, errors: [{ message: 'no field search' }] }));
     expect(await openHttpRetriever(server.url, overGraphQl).retrieve(request, never)).toMatchObject({
       kind: 'error',
@@ -72,8 +72,8 @@ describe('a service that returns texts', () => {
   });
 });
 
-describe('a first stage', () => {
-  it('is named by its own place in the config', async () => {
+describe('a first stage of a reranker', () => {
+  it('is named by its own path in the config', async () => {
     const staged = (url: string, changes: Partial<RetrieverInput<'http'>> = {}) =>
       openRetriever({
         kind: 'rerank',
@@ -90,7 +90,7 @@ describe('a first stage', () => {
   });
 });
 
-describe('a service behind TLS with certificates on both sides', () => {
+describe('a service with mutual TLS', () => {
   let folder = '';
   let secure: Server;
   let url = '';
@@ -134,7 +134,7 @@ describe('a service behind TLS with certificates on both sides', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('answers if it trusts the client certificate and recalld trusts its authority', async () => {
+  it("answers if the service and recalld trust each other's certificates", async () => {
     const tls = { ca_file: file('service.pem'), client: ours() };
     expect(await openHttpRetriever(url, { tls }).retrieve(request, never)).toMatchObject({
       kind: 'documents',
@@ -142,7 +142,7 @@ describe('a service behind TLS with certificates on both sides', () => {
     });
   });
 
-  it('is rejected if recalld does not trust it', async () => {
+  it('is rejected if recalld does not trust the service certificate', async () => {
     const tls = { client: ours() };
     expect(await openHttpRetriever(url, { tls }).retrieve(request, never)).toMatchObject({ code: 'tls_error' });
   });

@@ -130,27 +130,27 @@ describe('a query', () => {
     expect(JSON.parse(server.requests[0]?.body ?? '')).toBe('a\ud800b');
   });
 
-  it('is not sent to another path by a tag', async () => {
+  it('is not sent if a tag would change the path', async () => {
     const retriever = openRetriever(settings({ url: `${server.url}/courses/{{tags.course}}/search` }));
     const answer = await retriever.retrieve({ ...request, tags: { course: '..' } }, never);
     expect(answer).toMatchObject({ kind: 'error', code: 'path_changed', attempts: 0 });
     expect(server.requests).toHaveLength(0);
   });
 
-  it('reuses the connection of the one before it', async () => {
+  it('reuses the connection of the previous query', async () => {
     const retriever = openRetriever(settings());
     for (let query = 0; query < 20; query += 1) await retriever.retrieve(request, never);
     expect(server.connections).toBe(1);
   });
 
-  it('reuses the connection of one that failed with a short error', async () => {
+  it('reuses the connection of a query that failed with a short error', async () => {
     const retriever = openRetriever(settings());
     server.respondWith(status(500));
     for (let query = 0; query < 5; query += 1) await retriever.retrieve(request, never);
     expect(server.connections).toBe(1);
   });
 
-  it('can share the signal of a run with many others, without a leak warning', async () => {
+  it('can share the abort signal of a run with many other queries, without a leak warning', async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error) => warnings.push(warning);
     process.on('warning', listen);
@@ -167,15 +167,11 @@ describe('a query', () => {
 
 describe('an answer', () => {
   it.each([
-    ['without scores', withoutScores(ranked), ranked.map(({ id }) => ({ id, score: null }))],
+    ['without scores has null scores', withoutScores(ranked), ranked.map(({ id }) => ({ id, score: null }))],
     ['with duplicates keeps them', withDuplicates(fewer(ranked, 1)), [ranked[0], ranked[0]]],
-    ['with numeric ids has them in digits', withNumericIds(fewer(ranked, 1)), [{ id: '1', score: 0.9 }]],
-    ['with fewer than k is shorter', fewer(ranked, 1), [ranked[0]]],
-    [
-      'with more than k is left to the caller to cut',
-      [...ranked, { id: 'd9', score: 0 }],
-      [...ranked, { id: 'd9', score: 0 }],
-    ],
+    ['with numeric ids returns them as digits', withNumericIds(fewer(ranked, 1)), [{ id: '1', score: 0.9 }]],
+    ['with fewer than k documents is not padded', fewer(ranked, 1), [ranked[0]]],
+    ['with more than k documents is not cut', [...ranked, { id: 'd9', score: 0 }], [...ranked, { id: 'd9', score: 0 }]],
     ['without documents is empty', [], []],
   ])('%s', async (_name, sent, expected) => {
     server.respondWith(documents(sent));
@@ -210,14 +206,19 @@ describe('a fault', () => {
     ['an answer without content', status(204), 'not_json', 'returned an empty body instead of JSON.'],
     ['an object without the list', json({ hits: [], error: 'x' }), 'no_result_list', 'with the keys hits, error.'],
     ['a result without an id', documents([{ id: 'd1' }, {}]), 'missing_id', '1 of 2 results, first at rank 2'],
-    ['a body that stops short', truncated(), 'connection_reset', 'closed the connection before'],
-    ['a reset', reset(), 'connection_reset', 'closed the connection before'],
-    ['a status 401', status(401), 'http_401', 'returned 401 Unauthorized; check retriever.headers.'],
-    ['a status 404', status(404), 'http_404', 'returned 404 Not Found; check retriever.url.'],
-    ['a status 500', status(500), 'http_500', 'returned 500 Internal Server Error.'],
-    ['a status of its own', status(599), 'http_599', 'returned 599.'],
-    ['a status 304', status(304), 'http_304', 'returned 304 Not Modified.'],
-    ['a broken compression', raw('plain', { 'content-encoding': 'gzip' }), 'bad_encoding', 'could not be decompressed'],
+    ['a truncated body', truncated(), 'connection_reset', 'closed the connection before'],
+    ['a connection reset', reset(), 'connection_reset', 'closed the connection before'],
+    ['HTTP status 401', status(401), 'http_401', 'returned 401 Unauthorized; check retriever.headers.'],
+    ['HTTP status 404', status(404), 'http_404', 'returned 404 Not Found; check retriever.url.'],
+    ['HTTP status 500', status(500), 'http_500', 'returned 500 Internal Server Error.'],
+    ['a nonstandard HTTP status', status(599), 'http_599', 'returned 599.'],
+    ['HTTP status 304', status(304), 'http_304', 'returned 304 Not Modified.'],
+    [
+      'a body with broken compression',
+      raw('plain', { 'content-encoding': 'gzip' }),
+      'bad_encoding',
+      'could not be decompressed',
+    ],
     [
       'four megabytes of opening brackets',
       raw('['.repeat(4_000_000)),
@@ -225,7 +226,7 @@ describe('a fault', () => {
       'returned JSON that nests arrays and objects more than 100 levels deep.',
     ],
     ['an endless body', huge(100_000_000), 'too_large', 'returned more than 8388608 bytes'],
-  ])('%s is an error with a code', async (_name, fault, code, message) => {
+  ])('such as %s is an error with a code', async (_name, fault, code, message) => {
     server.respondWith(fault);
     const answer = await retrieve();
     expect(answer).toMatchObject({ kind: 'error', code, attempts: 1 });
@@ -234,7 +235,7 @@ describe('a fault', () => {
     expect(answer).not.toHaveProperty('message', expect.stringMatching(/s3cret|refund/));
   });
 
-  it('of size is detected after decompression, and closes the connection', async () => {
+  it('in the size of a body is detected after decompression, and is not retried', async () => {
     const bomb = gzipSync(Buffer.alloc(9_000_000, ' '));
     server.respondWith(raw(bomb, { 'content-encoding': 'gzip' }));
     expect(await retrieve()).toMatchObject({ code: 'too_large', attempts: 1 });
@@ -307,7 +308,7 @@ describe('a fault', () => {
     await expect.poll(() => server.openConnections).toBe(0);
   });
 
-  it('of a share of the queries is counted once for each', async () => {
+  it('of some queries is reported once for each of them', async () => {
     const retriever = openRetriever(settings());
     server.respondWith(share(0.29, status(500), documents(ranked)));
     const answers = [];
@@ -323,8 +324,8 @@ describe('a retry', () => {
     ['502', status(502)],
     ['503', status(503, { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' })],
     ['504', status(504)],
-    ['a reset', reset()],
-    ['a body that stops short', truncated()],
+    ['a connection reset', reset()],
+    ['a truncated body', truncated()],
   ])('recovers from %s', async (_name, fault) => {
     server.respondWith(inTurn(fault, fault, documents(ranked)));
     expect(await retrieve({ retries: 2 })).toMatchObject({
@@ -338,7 +339,7 @@ describe('a retry', () => {
     ['a client error', status(400), 'http_400'],
     ['a web page', html(), 'not_json'],
     ['a missing list', json({}), 'no_result_list'],
-  ])('is not made after %s, which would not change', async (_name, fault, code) => {
+  ])('is not made after %s, because the result would not change', async (_name, fault, code) => {
     server.respondWith(fault);
     expect(await retrieve({ retries: 2 })).toMatchObject({ code, attempts: 1 });
     expect(server.requests).toHaveLength(1);
@@ -370,7 +371,7 @@ describe('a retry', () => {
 describe('an abort', () => {
   const reason = new Error('the run was cancelled');
 
-  it('before the call rejects with its reason and sends nothing', async () => {
+  it('that precedes the call rejects the call with its reason, and sends nothing', async () => {
     await expect(retrieve({}, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(server.requests).toHaveLength(0);
   });
@@ -378,7 +379,7 @@ describe('an abort', () => {
   it.each([
     ['the answer', hang()],
     ['the rest of a body', hangInBody()],
-  ])('during the wait for %s rejects with its reason and closes the connection', async (_name, fault) => {
+  ])('during the wait for %s rejects the call with its reason, and closes the connection', async (_name, fault) => {
     server.respondWith(fault);
     const controller = new AbortController();
     const call = retrieve({ retries: 5 }, controller.signal);
@@ -390,7 +391,7 @@ describe('an abort', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('during the wait for a retry rejects immediately with its reason', async () => {
+  it('during the wait for a retry rejects the call immediately with its reason', async () => {
     server.respondWith(tooManyRequests('30'));
     const controller = new AbortController();
     const listeners = () => getEventListeners(controller.signal, 'abort');

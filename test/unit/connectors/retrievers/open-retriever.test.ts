@@ -148,8 +148,8 @@ describe('a pipeline that cannot be built', () => {
   });
 });
 
-describe('a program in a folder', () => {
-  it('is started there', async () => {
+describe('a retriever program', () => {
+  it('starts in its configured folder', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'recalld-folder-'));
     const source = `process.stdin.once('data', (line) => {
       console.log(JSON.stringify({ id: JSON.parse(line).id, documents: [{ id: process.cwd() }] }));

@@ -59,7 +59,7 @@ function aRetriever(first: Retriever, reranker: Reranker, timeoutMs = 5000) {
   return createRerankRetriever(first, reranker, 4, timeoutMs);
 }
 
-describe('retrieve and rerank', () => {
+describe('a reranking retriever', () => {
   it('returns its candidates on request, after the stages of the first retriever', async () => {
     const earlier = [{ name: 'words', documents: found(1) }];
     const first = aFirstStage({ kind: 'documents', documents: found(6), stages: earlier, latencyMs: 1, attempts: 1 });
@@ -70,7 +70,7 @@ describe('retrieve and rerank', () => {
     expect(await retriever.retrieve(request, never)).not.toHaveProperty('stages');
   });
 
-  it('gets candidates with texts from the first stage and returns the best k by the reranker', async () => {
+  it('requests candidates with texts from the first stage, and returns the k best by the reranker', async () => {
     const first = aFirstStage(found(6));
     const second = aReranker();
     expect(await aRetriever(first.retriever, second.reranker).retrieve(request, never)).toStrictEqual({
@@ -102,9 +102,9 @@ describe('retrieve and rerank', () => {
 
   it.each([
     ['no text', undefined],
-    ['null', null],
-    ['an empty one', ' '],
-  ])('fails when a candidate has %s, since leaving it out would change the measurement', async (_, text) => {
+    ['a null text', null],
+    ['an empty text', ' '],
+  ])('fails if a candidate has %s, since omitting the candidate would change the measurement', async (_, text) => {
     const documents = [...found(2), { id: 'd3', score: 0, ...(text === undefined ? {} : { text }) }];
     const answer = await aRetriever(aFirstStage(documents).retriever, aReranker().reranker).retrieve(request, never);
     expect(answer).toMatchObject({
@@ -129,7 +129,7 @@ describe('retrieve and rerank', () => {
     });
   });
 
-  it('times out when both stages together take too long', async () => {
+  it('times out if both stages together take too long', async () => {
     const retriever = aRetriever(aFirstStage(found(1)).retriever, aReranker('hangs').reranker, 20);
     expect(await retriever.retrieve(request, never)).toMatchObject({ kind: 'timeout' });
   });

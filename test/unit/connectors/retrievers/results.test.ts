@@ -35,7 +35,7 @@ describe('the results of an answer', () => {
     expect(readJson({ results })).toStrictEqual({ kind: 'documents', documents: results });
   });
 
-  it('get ids from their texts if the service has none', () => {
+  it('get ids from their texts if the service returns no ids', () => {
     const results = [{ body: 'Open the settings.', score: 1 }, { body: ' Open\nthe settings. ' }];
     const id = contentId('Open the settings.');
     const byText = { list: 'results', id: null, score: 'score', text: 'body' };
@@ -55,7 +55,7 @@ describe('the results of an answer', () => {
     );
   });
 
-  it('are described without the keys of an answer if messages must not repeat it', () => {
+  it('are described without keys of the answer if messages must not repeat the answer', () => {
     const body = {
       contentType: 'application/json',
       label: 'http://rag/search',
@@ -135,12 +135,12 @@ describe('the results of an answer', () => {
   });
 
   it.each([
-    ['a string as it stands', '" a\\tb "', ' a\tb '],
+    ['an unchanged string', '" a\\tb "', ' a\tb '],
     ['an integer', '42', '42'],
     ['zero', '0', '0'],
     ['a negative integer', '-7', '-7'],
-    ['a 64-bit integer without losing a digit', '9223372036854775807', '9223372036854775807'],
-  ])('have as their id %s', (_name, json, id) => {
+    ['a 64-bit integer with all its digits', '9223372036854775807', '9223372036854775807'],
+  ])('have %s as their id', (_name, json, id) => {
     expect(idOf(json)).toStrictEqual({ kind: 'documents', documents: [{ id, score: null }] });
   });
 
@@ -156,7 +156,7 @@ describe('the results of an answer', () => {
     expect(idOf(json)).toMatchObject({ kind: 'error', code: 'missing_id' });
   });
 
-  it('make the answer an error if one has no id, so that later ones do not move up', () => {
+  it('make the answer an error if one result has no id, so that later results do not move up', () => {
     const answer = { results: [{ id: 'a' }, { doc: 'b', secret: 'value' }, { id: 'c' }] };
     expect(readJson(answer)).toStrictEqual({
       kind: 'error',
@@ -178,7 +178,7 @@ describe('the results of an answer', () => {
     ['a hexadecimal number', '"0x10"', null],
     ['infinity', '1e400', null],
     ['a boolean', 'true', null],
-  ])('read %s as a score', (_name, json, score) => {
+  ])('read %s as a score, or as no score', (_name, json, score) => {
     expect(read(`{"results":[{"id":"a","score":${json}}]}`)).toStrictEqual({
       kind: 'documents',
       documents: [{ id: 'a', score }],
@@ -193,7 +193,7 @@ describe('the results of an answer', () => {
     expect(readJson({ results: [{ id: 'a', score: 'x' }] }, { ...plain, score: 'abs(score)' })).toStrictEqual(expected);
   });
 
-  it('are bounded', () => {
+  it('are limited to 1,000 documents', () => {
     const answer = readJson({ results: Array.from({ length: 100_000 }, (_, index) => index) }, { ...plain, id: '@' });
     expect(answer.kind === 'documents' && answer.documents.length).toBe(1000);
   });
@@ -212,7 +212,7 @@ describe('the results of an answer', () => {
       { 'how do I': 1, Kubernetes: 2, kubernetes: 3 },
       'is an object without keys that can be shown.',
     ],
-  ])('that are missing from %s are an error with its shape and without values', (_name, answer, message) => {
+  ])('that are missing from %s are an error, which describes the shape but no values', (_name, answer, message) => {
     const reading = readJson(answer);
     expect(reading).toMatchObject({ kind: 'error', code: 'no_result_list' });
     expect(reading).toHaveProperty('message', expect.stringContaining(message));
@@ -224,7 +224,7 @@ describe('the results of an answer', () => {
     ['NaN, which is not JSON', '[NaN]', 'application/problem+json', 'declares application/problem+json, but'],
     ['an empty body', ' ', 'application/json', 'returned an empty body instead of JSON.'],
     ['text without a type', 'ok', null, 'returned no content type, and the body is not JSON.'],
-    ['a type that is none', 'ok', '<script>', 'returned no content type'],
+    ['an invalid content type', 'ok', '<script>', 'returned no content type'],
   ])('cannot be read from %s', (_name, text, contentType, message) => {
     expect(read(text, plain, contentType)).toMatchObject({ code: 'not_json' });
     expect(read(text, plain, contentType)).toHaveProperty('message', expect.stringContaining(message));
@@ -245,7 +245,7 @@ describe('the results of an answer', () => {
   });
 
   it.each<[name: string, expressions: ResultExpressions, message: string]>([
-    ['a list that is no JMESPath', { ...plain, list: 'hits[' }, 'retriever.results.list: "hits[" is not a JMESPath'],
+    ['a list that is not JMESPath', { ...plain, list: 'hits[' }, 'retriever.results.list: "hits[" is not a JMESPath'],
     ['an empty id', { ...plain, id: '' }, 'retriever.results.id: "" is not a JMESPath expression'],
     [
       'an unknown function',
@@ -281,9 +281,9 @@ describe('the texts of an answer', () => {
   });
 
   it.each([
-    ['nobody asked for them', withText, false],
-    ['the config does not say where they are', plain, true],
-  ])('are left out when %s', (_, expressions, isAsked) => {
+    ['they are not requested', withText, false],
+    ['the config does not name their field', plain, true],
+  ])('are omitted if %s', (_, expressions, isAsked) => {
     const reading = read(body, expressions, null, isAsked);
     expect(JSON.stringify(reading)).not.toContain('text');
   });

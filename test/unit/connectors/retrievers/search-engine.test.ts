@@ -144,7 +144,7 @@ describe('a vector search', () => {
     ]);
   });
 
-  it('follows the API of OpenSearch, with the filter inside', async () => {
+  it('follows the API of OpenSearch, with the filter inside the k-NN clause', async () => {
     await ask({ mode: 'knn', kind: 'opensearch', filter: { lang: 'en' } });
     await ask({ mode: 'knn', kind: 'opensearch' });
     expect(bodies()).toStrictEqual([
@@ -166,7 +166,7 @@ describe('a vector search', () => {
     expect(bodies()).toMatchObject([{ knn: { k: 10, num_candidates: 10 } }]);
   });
 
-  it('keeps the code of the embedder and does not query the engine', async () => {
+  it('reports the error code of the embedder, and does not query the engine', async () => {
     const unknown = { ...request, text: 'unknown' };
     expect(await aRetriever({ mode: 'knn' }).retrieve(unknown, never)).toMatchObject({
       kind: 'error',
@@ -180,7 +180,7 @@ describe('a hybrid search', () => {
   const words = hits([aHit('w1', 9), aHit('both', 8), aHit('w3', 7)]);
   const vectors = hits([aHit('v1', 0.9), aHit('v2', 0.8), aHit('both', 0.7)]);
 
-  it('combines both by reciprocal rank fusion', async () => {
+  it('combines keyword and vector results by reciprocal rank fusion', async () => {
     server.respondWith(when(isKnn, vectors, words));
     expect(await aRetriever({ mode: 'hybrid' }).retrieve({ ...request, k: 4 }, never)).toMatchObject({
       kind: 'documents',
@@ -204,7 +204,7 @@ describe('a hybrid search', () => {
     });
   });
 
-  it('uses the configured constant', async () => {
+  it('uses the configured rank constant', async () => {
     server.respondWith(when(isKnn, vectors, words));
     expect(await ask({ mode: 'hybrid', rank_constant: 1 })).toMatchObject({
       documents: [{ id: 'both', score: 1 / 3 + 1 / 4 }, { id: 'w1', score: 1 / 2 }, {}, {}, {}],
@@ -214,10 +214,13 @@ describe('a hybrid search', () => {
   it.each([
     ['words', (fault: Responder) => when(isKnn, vectors, fault)],
     ['vectors', (fault: Responder) => when(isKnn, fault, words)],
-  ])('fails if the search by %s fails, since half of it would be another retriever', async (_, faulty) => {
-    server.respondWith(faulty(status(400)));
-    expect(await ask({ mode: 'hybrid' })).toMatchObject({ kind: 'error', code: 'http_400' });
-  });
+  ])(
+    'fails if the search by %s fails, since half of the results would measure another retriever',
+    async (_, faulty) => {
+      server.respondWith(faulty(status(400)));
+      expect(await ask({ mode: 'hybrid' })).toMatchObject({ kind: 'error', code: 'http_400' });
+    },
+  );
 });
 
 describe('the documents of a search', () => {
@@ -259,29 +262,29 @@ describe('the documents of a search', () => {
 
 describe('a failure of a search', () => {
   it.each<[what: string, responder: Responder, code: string]>([
-    ['a query that the engine does not understand', status(400), 'http_400'],
+    ['a query that the engine rejects', status(400), 'http_400'],
     ['an index that does not exist', status(404), 'http_404'],
     ['an outage', status(503), 'http_503'],
     ['too many calls', tooManyRequests('3600'), 'http_429'],
     ['a web page', raw('<html>'), 'not_json'],
     ['an answer without hits', json({ acknowledged: true }), 'no_result_list'],
-    ['a search cut short', hits([aHit('d1', 1)], { timed_out: true }), 'search_timed_out'],
+    ['a search that the engine cut short', hits([aHit('d1', 1)], { timed_out: true }), 'search_timed_out'],
     ['shards that are missing', hits([aHit('d1', 1)], { _shards: { failed: 1 } }), 'shards_failed'],
     ['a hit without an id', hits([aHit('d1', 1), aHit(undefined, 1)]), 'missing_id'],
     ['an empty id', hits([aHit('', 1)]), 'missing_id'],
-  ])('has a code for %s, and no text in its message', async (_, responder, code) => {
+  ])('has a code for %s, and no query text in its message', async (_, responder, code) => {
     server.respondWith(responder);
     const failed = await ask();
     expect(failed).toMatchObject({ kind: 'error', code, attempts: 1 });
     expect(JSON.stringify(failed)).not.toContain('question');
   });
 
-  it('is retried when the engine is busy', async () => {
+  it('is retried if the engine is busy', async () => {
     server.respondWith(inTurn(tooManyRequests('0'), hits([aHit('d1', 1)])));
     expect(await ask()).toMatchObject({ kind: 'documents' });
   });
 
-  it('is a timeout for a hung engine, and an abort rejects with its reason', async () => {
+  it('is a timeout if the engine hangs, and an abort rejects the call with its reason', async () => {
     server.respondWith(hang());
     expect(await aRetriever({}, 50).retrieve(request, never)).toMatchObject({ kind: 'timeout' });
     const stop = new AbortController();

@@ -9,15 +9,15 @@ const render = (template: JsonValue) => compileValue(template, 'retriever.body')
 
 describe('a template', () => {
   const cases: readonly [name: string, template: JsonValue, expected: JsonValue][] = [
-    ['keeps text as text', '{{text}}', 'what is a "tag"?'],
-    ['keeps k a number when it is the whole value', '{{k}}', 10],
+    ['inserts the query text', '{{text}}', 'what is a "tag"?'],
+    ['renders k as a number if k is the whole value', '{{k}}', 10],
     ['writes k in digits inside a longer string', 'top {{k}}', 'top 10'],
-    ['gives the value of a tag', '{{tags.course}}', 'ml-101'],
-    ['gives an empty tag as empty text', '{{tags.empty}}', ''],
-    ['gives null for a missing tag that is the whole value', '{{tags.tenant}}', null],
-    ['leaves a missing tag out of a longer string', 'tenant={{tags.tenant}};', 'tenant=;'],
-    ['finds no tag on the prototype of objects', '{{tags.constructor}}', null],
-    ['takes spaces inside the braces', '{{ text }} / {{ tags.course }}', 'what is a "tag"? / ml-101'],
+    ['inserts the value of a tag', '{{tags.course}}', 'ml-101'],
+    ['renders an empty tag as empty text', '{{tags.empty}}', ''],
+    ['renders null for a missing tag that is the whole value', '{{tags.tenant}}', null],
+    ['omits a missing tag from a longer string', 'tenant={{tags.tenant}};', 'tenant=;'],
+    ['ignores properties of the object prototype', '{{tags.constructor}}', null],
+    ['allows spaces inside the braces', '{{ text }} / {{ tags.course }}', 'what is a "tag"? / ml-101'],
     ['fills nested objects and arrays', { a: [{ b: '{{k}}' }, 1, null, true] }, { a: [{ b: 10 }, 1, null, true] }],
     ['leaves single braces alone', '{text} }} {', '{text} }} {'],
     ['keeps numbers, booleans and null', [1.5, false, null], [1.5, false, null]],
@@ -27,7 +27,7 @@ describe('a template', () => {
     expect(render(template)).toStrictEqual(expected);
   });
 
-  it('keeps a field named __proto__ a field', () => {
+  it('treats a field named __proto__ as an ordinary field', () => {
     const template: JsonValue = JSON.parse('{"__proto__": "{{k}}"}');
     expect(JSON.stringify(render(template))).toBe('{"__proto__":10}');
   });
@@ -43,7 +43,7 @@ describe('a template', () => {
     ['braces in braces', '{{{{text}}}}', 'retriever.body: {{{{text}} is not a placeholder'],
     ['a placeholder in a key', { '{{text}}': 1 }, 'retriever.body: the key "{{text}}" contains a placeholder'],
   ];
-  it.each(mistakes)('with %s is refused with the name of the field', (_name, template, message) => {
+  it.each(mistakes)('with %s is rejected with the name of the field', (_name, template, message) => {
     expect(() => render(template)).toThrowError(RecalldError);
     expect(() => render(template)).toThrowError(message);
   });
@@ -57,7 +57,7 @@ describe('a template', () => {
     );
   });
 
-  it('gives back any literal text without placeholders', () => {
+  it('returns any text without placeholders unchanged', () => {
     fc.assert(
       fc.property(
         anyText.filter((text) => !/\{\{.*?\}\}/s.test(text)),

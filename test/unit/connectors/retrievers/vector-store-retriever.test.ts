@@ -60,7 +60,7 @@ function aRetriever(
 const request = { text: 'question', k: 2, tags: { course: 'ml-101' } };
 
 describe('a retriever over a vector store', () => {
-  it('embeds the text and returns the nearest with their similarity; its latency includes both', async () => {
+  it('returns the nearest documents with their similarity; the latency includes the embedder and the store', async () => {
     const { store, asked } = aStore(found());
     expect(await aRetriever(store).retrieve(request, never)).toStrictEqual({
       kind: 'documents',
@@ -89,7 +89,7 @@ describe('a retriever over a vector store', () => {
     });
   });
 
-  it('fills tags into the filter and leaves out empty values', async () => {
+  it('fills tags into the filter, and omits empty values', async () => {
     const { store, asked } = aStore(found());
     const filter = { course: '{{tags.course}}', year: '{{tags.year}}', kind: 'chunk-{{tags.year}}' };
     await aRetriever(store, { filter }).retrieve(request, never);
@@ -103,7 +103,7 @@ describe('a retriever over a vector store', () => {
     );
   });
 
-  it('keeps the codes of embedder and store', async () => {
+  it('reports the error codes of the embedder and the store', async () => {
     const { store, asked } = aStore({ kind: 'failed', code: 'http_429', message: 'busy', latencyMs: 2 });
     expect(await aRetriever(store).retrieve(request, never)).toStrictEqual({
       kind: 'error',
@@ -117,7 +117,7 @@ describe('a retriever over a vector store', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('says what the store cannot do', async () => {
+  it('reports why the store does not support a search', async () => {
     const { store } = aStore({ kind: 'unsupported', reason: 'It filters only by numbers.' });
     expect(await aRetriever(store).retrieve(request, never)).toMatchObject({
       kind: 'error',
@@ -126,7 +126,7 @@ describe('a retriever over a vector store', () => {
     });
   });
 
-  it('times out when embedding and search together take too long, or the store times out', async () => {
+  it('times out if embedding and search together take too long, or if the store times out', async () => {
     const hanging = aRetriever(aStore('hangs').store, { timeoutMs: 20 });
     expect(await hanging.retrieve(request, never)).toMatchObject({ kind: 'timeout', attempts: 1 });
     const late = aStore({ kind: 'failed', code: 'timeout', message: 'late', latencyMs: 2 });
@@ -138,7 +138,7 @@ describe('a retriever over a vector store', () => {
     });
   });
 
-  it('rejects with the reason of an abort', async () => {
+  it('rejects an aborted call with the reason of the abort', async () => {
     const { store, asked } = aStore('hangs');
     const stop = new AbortController();
     const asking = aRetriever(store).retrieve(request, stop.signal);

@@ -58,7 +58,7 @@ describe('a collection of Chroma', () => {
     });
   });
 
-  it('that was recreated under its name is found again', async () => {
+  it('that was recreated under the same name is found again', async () => {
     const store = await storeOver(inTurn(collection('c-1'), found, status(404), collection('c-2'), found));
     await store.nearest(request, never);
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'ok' });
@@ -96,7 +96,7 @@ describe('a collection of Chroma', () => {
     expect(await page.describe(never)).toMatchObject({ kind: 'failed', code: 'not_json' });
   });
 
-  it('can lose documents while it is sampled, and the sample omits them', async () => {
+  it('is sampled without the documents that are deleted during the sampling', async () => {
     const store = await storeOver(
       inTurn(
         collection('c-1'),

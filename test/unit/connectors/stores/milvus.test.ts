@@ -64,7 +64,7 @@ function storeAt(api: RecordedApi, changes: Partial<StoreConfigOf<'milvus'>> = {
 }
 
 describe('a search in Milvus', () => {
-  it('is the documented search, with filters by the type of each field', async () => {
+  it('sends the documented request, with filters by the type of each field', async () => {
     const found = ok([{ color: 'red', distance: 0.9353201, id: 1 }]);
     const api = await replay(collection(), index(), found);
     const store = storeAt(api, { database: 'db', content: 'color' });
@@ -121,7 +121,7 @@ describe('a search in Milvus', () => {
     expect(api.calls[2]?.body).toMatchObject({ outputFields: ['id', 'vector'] });
   });
 
-  it('is exact only over an index of type FLAT', async () => {
+  it('can be exact only over an index of type FLAT', async () => {
     const exact = { ...request, exact: true };
     expect(await storeAt(await replay(collection(), index('FLAT'), ok([]))).nearest(exact, never)).toMatchObject({
       kind: 'ok',
@@ -133,7 +133,7 @@ describe('a search in Milvus', () => {
 
   it.each([
     ['sparse vectors', collection('COSINE', 'SparseFloatVector')],
-    ['a distance without an angle', collection('HAMMING')],
+    ['a metric without a cosine', collection('HAMMING')],
   ])('is not supported for %s', async (_, described) => {
     expect(await storeAt(await replay(described, index())).nearest(request, never)).toMatchObject({
       kind: 'unsupported',
@@ -178,7 +178,7 @@ describe('a sample of Milvus', () => {
     );
   });
 
-  it('of a large collection needs Milvus 2.6, and fits in one response', async () => {
+  it('of a large collection needs Milvus 2.6, and must fit in one response', async () => {
     const older = await replay(collection(), index(), counted(1_000_000), {
       code: 1100,
       message: 'cannot parse expression',
@@ -195,7 +195,7 @@ describe('a sample of Milvus', () => {
 });
 
 describe('the description of a Milvus collection', () => {
-  it('does not change when documents are indexed, but changes with the index', async () => {
+  it('does not change when documents are indexed, but changes with the index type', async () => {
     const traitsOf = async (described: unknown, rows = 70) => {
       const outcome = await storeAt(await replay(collection(), described, counted(rows))).describe(never);
       return outcome.kind === 'ok' ? outcome.value : outcome;

@@ -23,7 +23,7 @@ async function serve(...[responder]: Parameters<typeof startFaultServer>): Promi
 }
 
 describe('the vector store of a pipeline', () => {
-  it('is Chroma, queried with its key in the configured database', async () => {
+  it('can be Chroma, which is queried with its key in the configured database', async () => {
     const server = await serve(
       when(({ target }) => target.endsWith('/get'), json({ ids: ['a'] }), json({ id: 'c-1' })),
     );
@@ -47,7 +47,7 @@ describe('the vector store of a pipeline', () => {
     }
   });
 
-  it('is pgvector, which connects only when it is used', async () => {
+  it('can be pgvector, which connects only when the store is used', async () => {
     const store = open({ kind: 'pgvector', url: 'postgres://reader:p@127.0.0.1:1/rag', table: 'chunks' });
     expect(store.kind).toBe('pgvector');
     expect(await store.describe(never)).toMatchObject({ kind: 'failed', code: 'connection_refused' });
@@ -70,7 +70,7 @@ describe('the vector store of a pipeline', () => {
       'POST /v2/vectordb/collections/describe',
     ],
     ['pinecone', { api_key: 'k-1' }, { 'api-key': 'k-1' }, 'POST /describe_index_stats'],
-  ])('is %s, queried with its key', async (kind, fields, headers, call) => {
+  ])('can be %s, which is queried with its key', async (kind, fields, headers, call) => {
     const server = await serve(status(404));
     const store = open({ kind, url: server.url, ...fields });
     expect(store.kind).toBe(kind);
@@ -83,7 +83,7 @@ describe('the vector store of a pipeline', () => {
   it.each([
     ['redis_vector_set', { key: 'chunks' }],
     ['redis_search', { index: 'chunks' }],
-  ])('is %s, which connects only when it is used', async (kind, fields) => {
+  ])('can be %s, which connects only when the store is used', async (kind, fields) => {
     const store = open({ kind, url: 'redis://127.0.0.1:1', ...fields });
     expect(store.kind).toBe(kind);
     expect(await store.describe(never)).toMatchObject({ kind: 'failed', code: 'connection_refused' });

@@ -18,7 +18,7 @@ function serverError(code: string): Error {
   });
 }
 
-describe('an error of PostgreSQL', () => {
+describe('a PostgreSQL error', () => {
   it.each([
     ['57014', 'timeout', 'raise pipelines[0].vector_store.timeout_ms'],
     ['28P01', 'authentication_failed', 'rejects the user reader'],
@@ -28,10 +28,10 @@ describe('an error of PostgreSQL', () => {
     ['53300', 'too_many_connections', 'max_connections'],
     ['22000', 'dimension_mismatch', 'the same embedding model'],
     ['XX000', 'query_failed', 'the PostgreSQL error XX000'],
-  ])('with %s has the code %s and a fix', (state, code, wayOut) => {
+  ])('with %s has the code %s and a fix', (state, code, fix) => {
     const failure = classifyFailure(serverError(state), place);
     expect(failure.code).toBe(code);
-    expect(failure.problem).toContain(wayOut);
+    expect(failure.problem).toContain(fix);
     expect(failure.problem).not.toMatch(/hunter2|0\.123/);
     expect(failure.problem).toMatch(/\.$/);
   });

@@ -32,7 +32,7 @@ function storeAt(api: RecordedApi, changes: Partial<StoreConfigOf<'pinecone'>> =
 }
 
 describe('a search in Pinecone', () => {
-  it('is the documented query, with a version of the API', async () => {
+  it('sends the documented request, with a version of the API', async () => {
     const matches = [
       { id: 'vec1', score: 0.9, values: [], metadata: { doc: 'd-1', text: 'One' } },
       { id: 'vec2', score: -0.1, values: [], metadata: { doc: 'd-2' } },
@@ -77,7 +77,7 @@ describe('a search in Pinecone', () => {
     expect(api.calls[1]?.body).toMatchObject({ includeValues: true, includeMetadata: false });
   });
 
-  it('is never exact', async () => {
+  it('does not support exact mode', async () => {
     const api = await replay(stats());
     expect(await storeAt(api).nearest({ ...request, exact: true }, never)).toMatchObject({
       kind: 'unsupported',
@@ -103,7 +103,7 @@ describe('a sample of Pinecone', () => {
     ]);
   });
 
-  it('is refused if there are too many ids to read', async () => {
+  it('is not supported if there are too many ids to read', async () => {
     const api = await replay(stats({ namespaces: { docs: { vectorCount: 1_000_001 } } }));
     expect(await storeAt(api).sample({ n: 5, seed: 1, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
@@ -117,7 +117,7 @@ describe('the description of a Pinecone index', () => {
     ['docs', 70, '3'],
     ['', 5, '1'],
     ['other', 0, 'empty'],
-  ])('counts the namespace "%s"', async (namespace, count, size) => {
+  ])('counts the vectors of the namespace "%s"', async (namespace, count, size) => {
     const api = await replay(stats());
     expect(await storeAt(api, { namespace }).describe(never)).toMatchObject({
       value: {
@@ -130,7 +130,7 @@ describe('the description of a Pinecone index', () => {
     });
   });
 
-  it('has no cosine for sparse vectors', async () => {
+  it('is not supported for sparse vectors', async () => {
     const api = await replay(stats({ vectorType: 'sparse', metric: 'dotproduct', dimension: undefined }));
     expect(await storeAt(api).describe(never)).toMatchObject({ kind: 'unsupported' });
   });

@@ -47,7 +47,7 @@ function storeAt(api: RecordedApi, changes: Partial<StoreConfigOf<'qdrant'>> = {
 const request = { vector: Float32Array.of(1, 0, 0.5), k: 2, filter: {}, exact: false, withContent: false };
 
 describe('a search in Qdrant', () => {
-  it('is the documented query, with the cosine as its score', async () => {
+  it('sends the documented request, and returns the cosine as the score', async () => {
     const points = [
       { id: 42, version: 3, score: 0.75 },
       { id: '550e8400-e29b-41d4-a716-446655440000', version: 1, score: 0.5 },
@@ -78,7 +78,7 @@ describe('a search in Qdrant', () => {
     expect(api.headers).toMatchObject({ 'api-key': 'a-secret', 'content-type': 'application/json' });
   });
 
-  it('names the vector, filters, compares with all vectors and reads id and text from the payload', async () => {
+  it('can name the vector, filter, be exact, and read ids and texts from the payload', async () => {
     const named = collection({ text: { size: 3, distance: 'Euclid' }, image: { size: 8, distance: 'Dot' } });
     const points = [
       {
@@ -125,26 +125,26 @@ describe('a search in Qdrant', () => {
     ['7', [{ match: { value: '7' } }, { range: { gte: 7, lte: 7 } }]],
     ['-0.5', [{ match: { value: '-0.5' } }, { range: { gte: -0.5, lte: -0.5 } }]],
     ['false', [{ match: { value: 'false' } }, { match: { value: false } }]],
-  ])('searches %s in every reading if the payload key has no index', async (value, readings) => {
+  ])('filters by %s as every possible type if the payload key has no index', async (value, readings) => {
     const api = await replay(cosine, version, aliases, { result: { points: [] }, status: 'ok', time: 0 });
     await storeAt(api).nearest({ ...request, filter: { tag: value } }, never);
     const should = readings.map((reading) => ({ key: 'tag', ...reading }));
     expect(api.calls[3]?.body).toMatchObject({ filter: { must: [{ should }] } });
   });
 
-  it.each(['007', '1e3', '+7', ' 7', '7.', 'de'])('searches %j only as a text', async (value) => {
+  it.each(['007', '1e3', '+7', ' 7', '7.', 'de'])('filters by %j only as text', async (value) => {
     const api = await replay(cosine, version, aliases, { result: { points: [] }, status: 'ok', time: 0 });
     await storeAt(api).nearest({ ...request, filter: { tag: value } }, never);
     expect(api.calls[3]?.body).toMatchObject({ filter: { must: [{ key: 'tag', match: { value } }] } });
   });
 
-  it('searches an integer beyond 2^53 with all its digits', async () => {
+  it('filters by an integer beyond 2^53 with all its digits', async () => {
     const api = await replay(cosine, version, aliases, { result: { points: [] }, status: 'ok', time: 0 });
     await storeAt(api).nearest({ ...request, filter: { tag: '9007199254740993' } }, never);
     expect(api.texts[3]).toContain('{"key":"tag","match":{"value":9007199254740993}}');
   });
 
-  it('reads the collection once, and again after it was recreated under its name', async () => {
+  it('reads the collection settings once, and again after the collection was recreated under the same name', async () => {
     const empty = { result: { points: [] }, status: 'ok', time: 0 };
     const grown = collection({ size: 4, distance: 'Cosine' });
     const api = await replay(cosine, version, aliases, empty, empty, status(400), grown, version, aliases);
@@ -210,7 +210,7 @@ describe('a sample of Qdrant', () => {
     ]);
   });
 
-  it('over custom shards is refused if there are too many ids to read', async () => {
+  it('over custom shards is not supported if there are too many ids to read', async () => {
     const huge = collection({ size: 3, distance: 'Cosine' }, { sharding_method: 'custom' }, 5_000_001);
     const api = await replay(huge, version, aliases);
     const outcome = await storeAt(api).sample({ n: 1, seed: 1, withContent: false }, never);
@@ -242,7 +242,7 @@ describe('the description of a Qdrant collection', () => {
     });
   });
 
-  it('omits what a key for one collection may not read', async () => {
+  it('omits properties that an API key for one collection may not read', async () => {
     const api = await replay(cosine, status(403), status(403));
     expect(await storeAt(api).describe(never)).toMatchObject({
       kind: 'ok',
@@ -251,8 +251,8 @@ describe('the description of a Qdrant collection', () => {
   });
 
   it.each([
-    ['named vectors alone', { a: { size: 3, distance: 'Dot' } }, 'vector_unknown', /set .*vector_name to one of: a\.$/],
-  ])('is reported with the setting for %s', async (_, vectors, code, message) => {
+    ['named vectors only', { a: { size: 3, distance: 'Dot' } }, 'vector_unknown', /set .*vector_name to one of: a\.$/],
+  ])('fails with the missing setting for %s', async (_, vectors, code, message) => {
     const api = await replay(collection(vectors));
     expect(await storeAt(api).describe(never)).toMatchObject({
       kind: 'failed',
@@ -261,7 +261,7 @@ describe('the description of a Qdrant collection', () => {
     });
   });
 
-  it('has no cosine for the Manhattan distance, or for several vectors per point', async () => {
+  it('is not supported for the Manhattan distance, or for several vectors per point', async () => {
     const manhattan = await replay(collection({ size: 3, distance: 'Manhattan' }));
     expect(await storeAt(manhattan).describe(never)).toMatchObject({ kind: 'unsupported' });
     const several = { size: 3, distance: 'Cosine', multivector_config: { comparator: 'max_sim' } };
@@ -287,7 +287,7 @@ describe('ids in Qdrant', () => {
     ]);
   });
 
-  it('in the payload are searched as integers by the type of their index, or as both without one', async () => {
+  it('in the payload are searched as the type of their index, or as text and integers without an index', async () => {
     const found = { result: { points: [{ id: 1, payload: { doc: 7 } }] }, status: 'ok', time: 0 };
     const text = { key: 'doc', match: { any: ['7', 'x'] } };
     const integer = { key: 'doc', match: { any: [7] } };
@@ -305,7 +305,7 @@ describe('ids in Qdrant', () => {
     }
   });
 
-  it('in the payload are searched until all are found, even if many chunks share one', async () => {
+  it('in the payload are searched page by page, even if many chunks share one id', async () => {
     const page = Array.from({ length: 1000 }, (_, id) => ({ id, payload: { doc: 'a' } }));
     const rest = [{ id: 2000, payload: { doc: 'b' } }];
     const api = await replay({ result: { points: page } }, { result: { points: rest } });
@@ -352,12 +352,12 @@ describe('a rejected request to Qdrant', () => {
   });
 });
 
-describe('a long request to Qdrant', () => {
+describe('the timeout of a request to Qdrant', () => {
   it.each([
     ['an exact search', (store: VectorStore) => store.nearest({ ...request, exact: true }, never), 3000],
     ['a sample', (store: VectorStore) => store.sample({ n: 2, seed: 1, withContent: false }, never), 3000],
-    ['a search by the index', (store: VectorStore) => store.nearest(request, never), 100],
-  ])('has its own timeout for %s', async (_, ask, limit) => {
+    ['an index search', (store: VectorStore) => store.nearest(request, never), 100],
+  ])('depends on the kind of request: %s', async (_, ask, limit) => {
     const api = await replay(cosine, version, aliases, hang());
     const store = storeAt(api, { timeout_ms: 100 });
     expect(await ask(store)).toMatchObject({

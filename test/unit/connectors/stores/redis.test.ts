@@ -92,7 +92,7 @@ function indexInfo({
 }
 
 describe('a vector set', () => {
-  it('is searched by VSIM with the vector as bytes, and texts are attributes', async () => {
+  it('is searched by VSIM with the vector as bytes, and its texts are read from attributes', async () => {
     const server = await redisWith({
       VINFO: [setInfo],
       VSIM: [['apple', '0.9998867657923256', 'pear', '0.25']],
@@ -118,7 +118,7 @@ describe('a vector set', () => {
     ]);
   });
 
-  it('rejects a vector of another length without a request', async () => {
+  it('rejects a vector of another length without a search', async () => {
     const server = await redisWith({ VINFO: [setInfo] });
     expect(await vectorSet(server).nearest({ ...request, vector: new Float32Array(4) }, never)).toMatchObject({
       code: 'dimension_mismatch',
@@ -169,7 +169,7 @@ describe('a vector set', () => {
 
   it.each([
     ['too large', ['vector-dim', 3, 'size', 5_000_001]],
-    ['kept projected', ['vector-dim', 3, 'projection-input-dim', 300, 'size', 5]],
+    ['stored in projected form', ['vector-dim', 3, 'projection-input-dim', 300, 'size', 5]],
   ])('that is %s returns no sample', async (_, info) => {
     const store = vectorSet(await redisWith({ VINFO: [info] }));
     expect(await store.sample({ n: 2, seed: 5, withContent: false }, never)).toMatchObject({
@@ -196,7 +196,7 @@ describe('a vector set', () => {
     expect(again.kind === 'ok' && again.value.traits).toEqual(described.kind === 'ok' && described.value.traits);
   });
 
-  it('finds its elements by VISMEMBER', async () => {
+  it('finds its elements with VISMEMBER', async () => {
     const server = await redisWith({ VISMEMBER: [1, 0] });
     expect(await vectorSet(server).existing(['a', 'b'], never)).toMatchObject({ value: new Set(['a']) });
     expect(server.commands).toEqual([
@@ -205,7 +205,7 @@ describe('a vector set', () => {
     ]);
   });
 
-  it('rejects filters that its language cannot express', async () => {
+  it('rejects filters that its filter language cannot express', async () => {
     const store = vectorSet(await redisWith({ VINFO: [setInfo] }));
     for (const filter of [{ 'a.b': 'x' }, { a: `'"` }, { a: '\\' }]) {
       expect(await store.nearest({ ...request, filter }, never)).toMatchObject({ kind: 'unsupported' });
@@ -266,14 +266,14 @@ describe('an index of the query engine', () => {
     expect(server.commands[1]).toEqual(expect.arrayContaining(['RETURN', '2', '__recalld_distance', 'embedding']));
   });
 
-  it('is searched exactly only if it is FLAT', async () => {
+  it('can be searched exactly only if its algorithm is FLAT', async () => {
     const flat = searchIndex(await redisWith({ 'FT.INFO': [indexInfo({ algorithm: 'FLAT' })], 'FT.SEARCH': [[0]] }));
     expect(await flat.nearest({ ...request, exact: true }, never)).toMatchObject({ kind: 'ok' });
     const graph = searchIndex(await redisWith({ 'FT.INFO': [indexInfo()] }));
     expect(await graph.nearest({ ...request, exact: true }, never)).toMatchObject({ kind: 'unsupported' });
   });
 
-  it('finds nothing for a value that cannot be indexed, and rejects filters on text fields', async () => {
+  it('finds nothing for a value that cannot be indexed, and rejects filters on text fields and unknown fields', async () => {
     const store = searchIndex(await redisWith({ 'FT.INFO': [indexInfo()] }));
     for (const filter of [{ brand: '' }, { price: 'cheap' }]) {
       expect(await store.nearest({ ...request, filter }, never)).toMatchObject({
@@ -317,7 +317,7 @@ describe('an index of the query engine', () => {
     expect(server.commands[3]).toEqual(['HMGET', expect.stringMatching(/^doc:[abc]$/), 'embedding', 'title']);
   });
 
-  it('of JSON documents returns vectors by their path, alone and with an id', async () => {
+  it('of JSON documents returns vectors by their path, with or without an id field', async () => {
     const rows = [[1, ['__key', 'doc:a']], 0];
     const alone = await redisWith({
       'FT.INFO': [indexInfo({ keyType: 'JSON' })],
@@ -361,7 +361,7 @@ describe('an index of the query engine', () => {
       ['EXISTS', 'doc:a', 'doc:old:a'],
       ['EXISTS', 'doc:b', 'doc:old:b'],
     ]);
-    // A case-insensitive TAG also matches another id.
+    // A case-insensitive TAG also matches an id that differs in case.
     const rows = [2, 'doc:1', ['brand', 'x'], 'doc:2', ['brand', 'Y']];
     const byTag = await redisWith({ 'FT.INFO': [indexInfo()], 'FT.SEARCH': [rows] });
     expect(await searchIndex(byTag, { id: 'brand' }).existing(['x', 'y'], never)).toMatchObject({
@@ -388,7 +388,7 @@ describe('an index of the query engine', () => {
     ]);
   });
 
-  it('is not supported for other types of numbers', async () => {
+  it('is not supported for vectors of type FLOAT16', async () => {
     const store = searchIndex(await redisWith({ 'FT.INFO': [indexInfo({ dataType: 'FLOAT16' })] }));
     expect(await store.describe(never)).toMatchObject({ kind: 'unsupported' });
   });
@@ -406,7 +406,7 @@ describe('a rejected request to Redis', () => {
     ['MOVED 3999 10.0.0.7:6381', 'cluster', /cluster node/],
     ['LOADING Redis is loading the dataset in memory', 'busy', /try again later\.$/],
     ['ERR something with a secret argument', 'request_refused', /refused VINFO/],
-  ])('with "%s" has its own code', async (reply, code, message) => {
+  ])('with the reply "%s" has its own code', async (reply, code, message) => {
     const outcome = await vectorSet(await redisWith({ VINFO: [new Error(reply)] })).describe(never);
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -425,7 +425,7 @@ describe('a rejected request to Redis', () => {
   });
 });
 
-it('waits longer for an exact search than for one by the index', async () => {
+it('a Redis store waits longer for an exact search than for an index search', async () => {
   const server = await startRespServer((name) => (name === 'VINFO' ? setInfo : undefined));
   onTestFinished(() => server.close());
   const store = opened(openStore({ kind: 'redis_vector_set', url: server.url, timeout_ms: 100, key: 'movies' }));

@@ -49,7 +49,7 @@ const knnSettings = settingsOf({ 'index.knn': 'true' });
 const SEARCH = 'POST /docs/_search?allow_partial_search_results=false';
 
 describe('a search in Elasticsearch', () => {
-  it('is the documented kNN search, and its score is (1 + cosine) / 2', async () => {
+  it('sends the documented kNN search, whose score is (1 + cosine) / 2', async () => {
     const found = [
       { _index: 'docs-000001', _id: 'a', _score: 0.9 },
       { _index: 'docs-000001', _id: 'b', _score: 0.25 },
@@ -81,7 +81,7 @@ describe('a search in Elasticsearch', () => {
     expect(api.headers.authorization).toBe('ApiKey a-secret');
   });
 
-  it('filters by the keyword field of a text, and requests vectors in a way that 9.2 supports', async () => {
+  it('filters by the keyword field of a text, and requests vectors in a way that version 9.2 supports', async () => {
     const l2 = { ...dense, similarity: 'l2_norm' };
     const lang = { type: 'text', fields: { keyword: { type: 'keyword' } } };
     const hit = {
@@ -110,7 +110,7 @@ describe('a search in Elasticsearch', () => {
     });
   });
 
-  it('compares with every vector by script_score, on the same scale', async () => {
+  it('compares every vector by script_score in exact mode, on the same scale', async () => {
     const api = await replay(mappingOf(dense), settingsOf(), hits());
     await elasticsearch(api).nearest({ ...request, exact: true, filter: { lang: 'de' } }, never);
     expect(api.calls[2]?.body).toEqual({
@@ -134,14 +134,14 @@ describe('a search in Elasticsearch', () => {
       'max_inner_product',
       "double dot = dotProduct(params.query_vector, 'embedding'); return dot < 0 ? 1.0 / (1.0 - dot) : dot + 1.0;",
     ],
-  ])('has a script for %s', async (similarity, source) => {
+  ])('has a script for exact mode with %s', async (similarity, source) => {
     const api = await replay(mappingOf({ ...dense, similarity }), settingsOf(), hits());
     await elasticsearch(api).nearest({ ...request, exact: true }, never);
     expect(api.calls[2]?.body).toMatchObject({ query: { script_score: { script: { source } } } });
   });
 
   it.each([
-    ['a field that is no vector', { type: 'keyword' }],
+    ['a field that is not a vector', { type: 'keyword' }],
     ['vectors of bits', { ...dense, element_type: 'bit' }],
     ['a field without an index', { ...dense, index: false }],
   ])('is not supported for %s', async (_, mapping) => {
@@ -149,7 +149,7 @@ describe('a search in Elasticsearch', () => {
     expect(await elasticsearch(api).nearest(request, never)).toMatchObject({ kind: 'unsupported' });
   });
 
-  it('names the field that does not exist', async () => {
+  it('names a vector field that does not exist', async () => {
     const api = await replay({ d: { mappings: { properties: {} } } }, settingsOf());
     expect(await elasticsearch(api).nearest(request, never)).toMatchObject({
       code: 'vector_unknown',
@@ -159,7 +159,7 @@ describe('a search in Elasticsearch', () => {
 });
 
 describe('a search in OpenSearch', () => {
-  it('is the documented k-NN query, with its filter inside', async () => {
+  it('sends the documented k-NN query, with the filter inside the query', async () => {
     const api = await replay(mappingOf(knn), knnSettings, hits({ _index: 'docs-000001', _id: 'a', _score: 1 }));
     expect(await opensearch(api).nearest({ ...request, filter: { color: 'BLUE' } }, never)).toMatchObject({
       value: { neighbours: [{ id: 'a', similarity: 1, scoreKind: 'shifted_cosine' }], isShort: true },
@@ -198,7 +198,7 @@ describe('a search in OpenSearch', () => {
     },
   );
 
-  it('compares with every vector by the functions of Painless', async () => {
+  it('compares every vector with Painless functions in exact mode', async () => {
     const api = await replay(mappingOf(knn), knnSettings, hits());
     await opensearch(api).nearest({ ...request, exact: true }, never);
     expect(api.calls[2]?.body).toMatchObject({
@@ -214,7 +214,7 @@ describe('a search in OpenSearch', () => {
   });
 
   it.each([
-    ['a space without an angle', { ...knn, space_type: 'l1' }],
+    ['a space without a cosine', { ...knn, space_type: 'l1' }],
     ['vectors of bits', { ...knn, data_type: 'binary' }],
     ['vectors in a nested field', { type: 'nested', properties: {} }],
   ])('is not supported for %s', async (_, mapping) => {
@@ -264,7 +264,7 @@ describe('a sample of a search engine', () => {
     ]);
   });
 
-  it('is no larger than the largest allowed result', async () => {
+  it('is not supported beyond the maximum result window', async () => {
     const window = settingsOf({ 'index.max_result_window': '500' });
     const api = await replay(mappingOf(dense), window, { count: 501 });
     expect(await elasticsearch(api).sample({ n: 600, seed: 7, withContent: false }, never)).toMatchObject({
@@ -282,7 +282,7 @@ describe('the description of a search engine', () => {
     tagline: 'You Know, for Search',
   };
 
-  it('contains the version, the index behind an alias and its uuid', async () => {
+  it('contains the version, and the name and UUID of the index behind an alias', async () => {
     const api = await replay(mappingOf(dense), settingsOf(), info, { count: 70, _shards: { failed: 0 } });
     expect(await elasticsearch(api).describe(never)).toMatchObject({
       value: {
@@ -313,7 +313,7 @@ describe('the description of a search engine', () => {
 });
 
 describe('ids in a search engine', () => {
-  it('are looked up as documents, or as values of a field with one bucket each', async () => {
+  it('are looked up as document ids, or as values of a field with one bucket for each id', async () => {
     const api = await replay(mappingOf(dense), settingsOf(), hits({ _id: 'a' }));
     expect(await elasticsearch(api).existing(['a', 'b', ''], never)).toMatchObject({ value: new Set(['a']) });
     expect(api.calls[2]?.body).toEqual({ size: 2, query: { ids: { values: ['a', 'b'] } }, _source: false });

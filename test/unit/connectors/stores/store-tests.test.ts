@@ -1,4 +1,4 @@
-/** `recalld store-test` on a correct store, and on stores with one fault each, which exactly one test must detect. */
+/** `recalld store-test` on a correct store, and on stores with one fault each, which the test of that name detects. */
 import { describe, expect, it } from 'vitest';
 import {
   knownSubject,
@@ -112,9 +112,9 @@ const faults: Readonly<Record<string, (right: VectorStore) => Partial<VectorStor
   }),
   describe: (right) => ({
     describe: (cancel) =>
-      changed(right.describe(cancel), (said) => ({
-        ...said,
-        traits: { ...said.traits, writes: String(Math.random()) },
+      changed(right.describe(cancel), (description) => ({
+        ...description,
+        traits: { ...description.traits, writes: String(Math.random()) },
       })),
   }),
   'sample.texts': (right) => ({
@@ -147,27 +147,27 @@ const faults: Readonly<Record<string, (right: VectorStore) => Partial<VectorStor
   }),
 };
 
-it.each([WHOLE, LARGE])('a correct store of %d documents passes every test', async (count) => {
+it.each([WHOLE, LARGE])('a correct store of %d documents fails no test', async (count) => {
   const findings = await findingsOf(aStore(count));
   expect(withVerdict(findings, 'failed')).toEqual([]);
   expect(withVerdict(findings, 'not_tried')).toEqual(count === WHOLE ? [] : ['search.short']);
 });
 
 describe('a store with one fault', () => {
-  it.each(Object.entries(faults))('fails %s', async (name, wrong) => {
+  it.each(Object.entries(faults))('fails the test %s', async (name, wrong) => {
     expect(withVerdict(await findingsOf(aStore(WHOLE, wrong)), 'failed')).toContain(name);
   });
 
   it.each(['search.order', 'search.recall', 'sample.uniform'])(
-    'fails %s where not all of it is known',
+    'fails the test %s even if only a sample of its documents is known',
     async (name) => {
       expect(withVerdict(await findingsOf(aStore(LARGE, faults[name])), 'failed')).toContain(name);
     },
   );
 });
 
-describe('an operation that a store does not support', () => {
-  it('is reported as unsupported, not as a failure', async () => {
+describe('the store test', () => {
+  it('reports an unsupported operation as unsupported, not as failed', async () => {
     const cannot = aStore(WHOLE, (right) => ({
       list: unsupported,
       nearest: (request, cancel) => (request.exact ? unsupported() : right.nearest(request, cancel)),
@@ -177,13 +177,13 @@ describe('an operation that a store does not support', () => {
     expect(withVerdict(findings, 'unsupported')).toEqual(['ids.list', 'search.exact']);
   });
 
-  it('leaves nothing to compare with if a sample is unsupported', async () => {
+  it('passes only tests that need no sample if sampling is unsupported', async () => {
     const findings = await findingsOf(aStore(WHOLE, () => ({ sample: unsupported })));
     expect(withVerdict(findings, 'failed')).toEqual([]);
     expect(withVerdict(findings, 'passed')).toEqual(['describe', 'ids.list', 'search.length', 'search.cancel']);
   });
 
-  it('is one finding if the store is unavailable', async () => {
+  it('reports a single finding if the store is unavailable', async () => {
     const away: Partial<VectorStore> = {
       describe: async () => ({ kind: 'failed', code: 'timeout', message: 'It did not answer.', latencyMs: 1 }),
     };

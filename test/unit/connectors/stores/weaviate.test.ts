@@ -47,7 +47,7 @@ function storeAt(api: RecordedApi, changes: Partial<StoreConfigOf<'weaviate'>> =
 const queryOf = (api: RecordedApi, call: number) => (api.calls[call]?.body as { query: string } | undefined)?.query;
 
 describe('a search in Weaviate', () => {
-  it('is nearVector in GraphQL, with filters by the type of each property', async () => {
+  it('uses nearVector in GraphQL, with filters by the type of each property', async () => {
     const found = got(object({ distance: 0.25 }, { doc: 'd-1', body: 'Text' }));
     const api = await replay(schema(), first, found);
     const store = storeAt(api, { id: 'doc', content: 'body', tenant: 'acme' });
@@ -90,7 +90,7 @@ describe('a search in Weaviate', () => {
     );
   });
 
-  it('is exact only over a flat index', async () => {
+  it('can be exact only over a flat index', async () => {
     const exact = { ...request, exact: true };
     const flat = await replay(schema({ vectorIndexType: 'flat' }), first, got());
     expect(await storeAt(flat).nearest(exact, never)).toMatchObject({ kind: 'ok' });
@@ -99,7 +99,7 @@ describe('a search in Weaviate', () => {
     });
   });
 
-  it('finds nothing for a value that a property cannot have, and compares texts as a whole', async () => {
+  it('finds nothing for a value that a property cannot have, and rejects filters on tokenized or unknown properties', async () => {
     const store = storeAt(await replay(schema(), first));
     expect(await store.nearest({ ...request, filter: { year: 'soon' } }, never)).toMatchObject({
       value: { neighbours: [] },
@@ -112,7 +112,7 @@ describe('a search in Weaviate', () => {
     }
   });
 
-  it('rejects a name that GraphQL would not read as a name', async () => {
+  it('rejects a collection name that is not a GraphQL name', async () => {
     const api = await replay(schema(), first);
     expect(await storeAt(api, { collection: 'Docs { x }' }).nearest(request, never)).toMatchObject({
       kind: 'unsupported',
@@ -121,8 +121,8 @@ describe('a search in Weaviate', () => {
   });
 
   it.each([
-    ['a distance without an angle', schema({ vectorIndexConfig: { distance: 'hamming' } }), 'unsupported'],
-    ['several vectors to choose from', schema({ vectorConfig: { a: {}, b: {} } }), 'failed'],
+    ['a metric without a cosine', schema({ vectorIndexConfig: { distance: 'hamming' } }), 'unsupported'],
+    ['several named vectors without a choice', schema({ vectorConfig: { a: {}, b: {} } }), 'failed'],
   ])('is not possible for %s', async (_, described, kind) => {
     expect(await storeAt(await replay(described, first)).nearest(request, never)).toMatchObject({ kind });
   });
@@ -148,7 +148,7 @@ describe('a sample of Weaviate', () => {
     );
   });
 
-  it('is refused if there are too many objects to read', async () => {
+  it('is not supported if there are too many objects to read', async () => {
     const api = await replay(schema(), first, counted(1_000_001));
     expect(await storeAt(api).sample({ n: 1, seed: 1, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
@@ -177,7 +177,7 @@ describe('the description of a Weaviate collection', () => {
 });
 
 describe('ids in Weaviate', () => {
-  it('are UUIDs, or values of a property', async () => {
+  it('can be UUIDs or values of a property', async () => {
     const api = await replay(got(object({})));
     expect(await storeAt(api).existing([UUID.toUpperCase(), 'doc-1'], never)).toMatchObject({
       value: new Set([UUID.toUpperCase()]),

@@ -26,7 +26,7 @@ describe('the adaptive rate', () => {
     expect(windows(slowed, 100, 100, 100, 100, 100, 100, 100).factor).toBe(1);
   });
 
-  it('does not change in between, to avoid oscillation', () => {
+  it('does not change at latencies in between, to avoid oscillation', () => {
     expect(windows(startBackoff(100), 500, 180, 180).factor).toBe(0.5);
   });
 
@@ -58,20 +58,20 @@ describe('the share of the concurrency limit', () => {
     expect(shareOf({ concurrency: 4, using: 0, others: [], rank: 0 })).toEqual({ slots: 4, counted: 4 });
   });
 
-  it('is 0 while another process uses the whole limit, and equal once that one has reduced its use', () => {
+  it('is 0 while another process uses the whole limit, and half once the other process has reduced its use', () => {
     expect(shareOf({ concurrency: 4, using: 0, others: [4], rank: 1 })).toEqual({ slots: 0, counted: 0 });
     expect(shareOf({ concurrency: 4, using: 4, others: [0], rank: 0 })).toEqual({ slots: 2, counted: 4 });
     expect(shareOf({ concurrency: 4, using: 2, others: [0], rank: 0 })).toEqual({ slots: 2, counted: 2 });
     expect(shareOf({ concurrency: 4, using: 0, others: [2], rank: 1 })).toEqual({ slots: 2, counted: 2 });
   });
 
-  it('gives the remainder to the first processes, and one to each as long as possible', () => {
+  it('gives the remainder to the first processes, and at least one slot to each process if possible', () => {
     const ranks = [0, 1, 2].map((rank) => shareOf({ concurrency: 4, using: 0, others: [0, 0], rank }).slots);
     expect(ranks).toEqual([2, 1, 1]);
     expect(shareOf({ concurrency: 1, using: 1, others: [0, 0], rank: 2 }).slots).toBe(1);
   });
 
-  it('never lets all processes together exceed the limit, in whatever order they renew', () => {
+  it('never lets all processes together exceed the limit, in whatever order the processes renew their shares', () => {
     const anyStep = fc.record({ who: fc.nat(4), inFlight: fc.nat(10) });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9 }), fc.array(anyStep, { maxLength: 60 }), (concurrency, steps) => {
@@ -80,7 +80,7 @@ describe('the share of the concurrency limit', () => {
         const inFlight = [0, 0, 0, 0, 0];
         for (const step of steps) {
           const { who } = step;
-          // In the meantime, this caller started or ended some calls, within its limit.
+          // In the meantime, this process started or ended some calls, within its limit.
           inFlight[who] = Math.min(step.inFlight, Math.max(inFlight[who] ?? 0, allowed[who] ?? 0));
           const using = Math.max(allowed[who] ?? 0, inFlight[who] ?? 0);
           const others = counted.filter((_, index) => index !== who);

@@ -5,7 +5,7 @@ import { MemoryRetriever } from '../../../support/memory-retriever.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 import { aGate } from '../../../support/throttle.ts';
 
-it('reduces the rate of calls to a retriever that slows down, and restores it when it recovers', async () => {
+it('the throttle reduces concurrent calls to a retriever that slows down, and restores them when the retriever recovers', async () => {
   const clock = new SteerableClock();
   const settings = { concurrency: 4, maxPerSecond: 1000 };
   const gate = await aGate(clock, settings);

@@ -13,11 +13,11 @@ interface Vector {
 const file = path.resolve(import.meta.dirname, '../../../fixtures/content-ids.json');
 const vectors = JSON.parse(readFileSync(file, 'utf8')) as Vector[];
 
-it.each(vectors)('the id of a text, $name', ({ text, id }) => {
+it.each(vectors)('the id of a text has the value that Python computes: $name', ({ text, id }) => {
   expect(contentId(text)).toBe(id);
 });
 
-it('is equal for texts that differ only in white space and Unicode composition', () => {
+it('the id of a text is equal for texts that differ only in white space or Unicode composition', () => {
   const ids = (...names: string[]) => vectors.filter(({ name }) => names.includes(name)).map(({ id }) => id);
   expect(new Set(ids('plain', 'the same with other white space')).size).toBe(1);
   expect(new Set(ids('composed', 'decomposed, as some editors write it')).size).toBe(1);

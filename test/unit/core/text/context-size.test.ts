@@ -5,7 +5,7 @@ import { contextSize } from '../../../../src/core/text/context-size.ts';
 const leave = 'Parents may take up to three years of leave for each child';
 
 describe('the context of an answer', () => {
-  it('has the total length of its texts, and no repeats if they have nothing in common', () => {
+  it('has the total length of its texts, and no repeats if the texts have nothing in common', () => {
     const other = 'Invoices are paid within thirty days of their receipt by us';
     expect(contextSize([leave, other])).toEqual({ characters: leave.length + other.length, repeated: 0 });
   });
@@ -33,18 +33,18 @@ describe('the context of an answer', () => {
   });
 
   it.each([
-    ['no document came', []],
-    ['one came without its text', [leave, null]],
-    ['no text is given', [undefined]],
+    ['no document was retrieved', []],
+    ['one document has no text', [leave, null]],
+    ['the text of a document is undefined', [undefined]],
   ])('is unknown if %s', (_, texts) => {
     expect(contextSize(texts)).toBeNull();
   });
 
-  it('is 0 if all texts are empty', () => {
+  it('has no repeats if all texts are empty', () => {
     expect(contextSize(['', ' '])).toEqual({ characters: 1, repeated: 0 });
   });
 
-  it('has a repeated share that grows with every earlier text', () => {
+  it('has a repeated share between 0 and 1, which does not drop if all texts are repeated', () => {
     const texts = array(array(constantFrom('a', 'b', 'c', '三'), { maxLength: 12 }), { minLength: 1, maxLength: 5 });
     assert(
       property(texts, string(), (lists, last) => {

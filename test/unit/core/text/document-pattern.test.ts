@@ -34,7 +34,7 @@ const names = array(hostile, { minLength: 1, maxLength: 4 }).map((parts) => part
 const paths = array(hostile, { maxLength: 6 }).map((parts) => parts.join(''));
 
 describe('a document pattern', () => {
-  it('fills in the value of a segment, and with a * at the end compares the beginning', () => {
+  it('fills in the value of a segment, and matches a prefix if the pattern ends with *', () => {
     expect(matches('{{tenant}}/*', { tenant: 'acme' }, 'acme/7')).toBe(true);
     expect(matches('{{tenant}}/*', { tenant: 'acme' }, 'acme')).toBe(false);
     expect(matches('{{tenant}}/*', { tenant: 'acme' }, 'acme2/7')).toBe(false);
@@ -43,14 +43,14 @@ describe('a document pattern', () => {
     expect(matches('t-{{tenant}}/{{lang}}/*', { tenant: 'a', lang: 'de' }, 't-a/de/1')).toBe(true);
   });
 
-  it('matches nothing when a segment is missing or empty, or only inherited', () => {
+  it('matches nothing if a segment is missing, empty or inherited from the object prototype', () => {
     for (const segments of [{}, { tenant: '' }, { region: 'eu' }])
       for (const id of ['/7', '7', '', 'acme/7', '{{tenant}}/7'])
         expect(matches('{{tenant}}/*', segments, id)).toBe(false);
     expect(matches('{{constructor}}*', {}, 'function Object() { [native code] }')).toBe(false);
   });
 
-  it('matches exactly the ids whose bytes begin with the value and the rest of the pattern, whatever the value holds', () => {
+  it('matches exactly the ids whose bytes begin with the value and the rest of the pattern, whatever the value contains', () => {
     assert(
       property(tuple(names, names, paths), ([tenant, other, rest]) => {
         for (const id of [`${tenant}/${rest}`, `${other}/${rest}`, `${tenant}${rest}`, rest, `/${rest}`]) {
@@ -65,7 +65,7 @@ describe('a document pattern', () => {
     );
   });
 
-  it('without segments and without a * at the end matches exactly itself', () => {
+  it('without segments and without a * at the end matches only itself', () => {
     assert(
       property(tuple(string({ maxLength: 8 }), string({ maxLength: 8 })), ([id, other]) => {
         const pattern = id.replaceAll(/[*{}]/g, '.');

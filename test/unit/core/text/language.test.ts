@@ -21,11 +21,11 @@ it.each([
   expect(languageOf(text)).toBeNull();
 });
 
-it('respects the minimum number of letters', () => {
+it('detects a language only in texts with the minimum number of letters', () => {
   const text = 'Wir senden einen Link, der gilt';
   expect([languagesOf(text, 10)[0], languageOf(text), languagesOf(text, 10)[0]]).toEqual(['deu', null, 'deu']);
 });
 
-it('names a language in English, or by its code', () => {
+it('names a language in English, or by its code if the name is unknown', () => {
   expect([languageName('deu'), languageName('hms')]).toEqual(['German', 'hms']);
 });

@@ -6,32 +6,32 @@ import { endsEarly, findJsonFault, parseLooseJson } from '../../../../src/core/t
 describe('parseLooseJson', () => {
   it.each<[string, string, unknown]>([
     ['NaN and the infinities of Python', '[NaN, Infinity, -Infinity, nan, -inf]', [null, null, null, null, null]],
-    ['words of Python', "{'a': None, 'b': True, 'c': False}", { a: null, b: true, c: false }],
-    ['words of JSON', '[null, true, false]', [null, true, false]],
+    ['Python literals', "{'a': None, 'b': True, 'c': False}", { a: null, b: true, c: false }],
+    ['JSON literals', '[null, true, false]', [null, true, false]],
     ['single quotes with escapes', `['it\\'s', "\\x41\\u00e9\\n", 'a\\\\b']`, ["it's", 'Aé\n', 'a\\b']],
-    ['tuples, also of one', "[('a', 0.5), ('b',), ('c')]", [['a', 0.5], ['b'], 'c']],
-    ['sets and names that are numbers', "[{'a', 'b'}, {1: 'x'}]", [['a', 'b'], { 1: 'x' }]],
-    ['a comma at the end', '{"a": [1, 2,],}', { a: [1, 2] }],
-    ['prefixes of text', "[b'a', u'b', r'c']", ['a', 'b', 'c']],
+    ['tuples, even of one element', "[('a', 0.5), ('b',), ('c')]", [['a', 0.5], ['b'], 'c']],
+    ['sets, and keys that are numbers', "[{'a', 'b'}, {1: 'x'}]", [['a', 'b'], { 1: 'x' }]],
+    ['trailing commas', '{"a": [1, 2,],}', { a: [1, 2] }],
+    ['string prefixes', "[b'a', u'b', r'c']", ['a', 'b', 'c']],
     [
       '64-bit integers, which keep every digit',
       '{"id": 9007199254740993, "n": NaN}',
       { id: '9007199254740993', n: null },
     ],
     [
-      'a call with names',
+      'a call with keyword arguments',
       "[Document(id='a', metadata={'source': 'x'}, page_content='t')]",
       [{ id: 'a', metadata: { source: 'x' }, page_content: 't' }],
     ],
     ['calls that wrap a value', "[UUID('a'), np.float64(0.5), array([0.1], dtype=float32)]", ['a', 0.5, [0.1]]],
-    ['an object that Python only names', "{'o': <X object at 0x7f>, 'p': 1}", { o: null, p: 1 }],
-    ['a name that is the prototype', "{'__proto__': {'a': 1}}", JSON.parse('{"__proto__": {"a": 1}}')],
+    ['an object that Python prints only by name', "{'o': <X object at 0x7f>, 'p': 1}", { o: null, p: 1 }],
+    ['a key named __proto__', "{'__proto__': {'a': 1}}", JSON.parse('{"__proto__": {"a": 1}}')],
   ])('parses %s', (_, text, value) => {
     expect(parseLooseJson(text)).toEqual(value);
   });
 
   it.each(['[1, 2', '[what]', '{"a" 1}', "'open", '[1] [2]', '', '[1 2]', '(what is it?)'])(
-    'is not guessed at: %s',
+    'rejects incomplete or ambiguous text: %s',
     (text) => {
       expect(() => parseLooseJson(text)).toThrow(SyntaxError);
     },
@@ -69,7 +69,7 @@ describe('parseLooseJson', () => {
   });
 });
 
-/** Converts integers beyond 2^53 - 1 to text, as the reader does. */
+/** Converts integers beyond 2^53 - 1 to text, as parseLooseJson does. */
 function withLongIntegersAsText(value: unknown): unknown {
   if (
     typeof value === 'number' &&
@@ -90,13 +90,13 @@ describe('the first fault of text that is not JSON', () => {
       '{"results":\n[{"id":"a","score":NaN}]}',
       { line: 2, column: 20, path: 'results[0].score', problem: /^NaN.*send null/ },
     ],
-    ['a word of Python', '{"a": True}', { path: 'a', problem: /^True.*send true/ }],
+    ['a Python literal', '{"a": True}', { path: 'a', problem: /^True.*send true/ }],
     ['single quotes', "{'a': 1}", { line: 1, column: 2, problem: /single quotes/ }],
-    ['a comma too many', '{"a": [1,]}', { path: 'a', problem: /comma/ }],
+    ['a trailing comma', '{"a": [1,]}', { path: 'a', problem: /comma/ }],
     ['a missing comma', '[1 2]', { problem: /no comma/ }],
-    ['an end in the middle', '{"a": "secret', { path: 'a', problem: /end of input inside a string/ }],
-    ['nothing', '', { line: 1, column: 1, problem: /end of input before a value/ }],
-    ['more than a value', '{} {}', { column: 4, problem: /more than one value/ }],
+    ['an unexpected end', '{"a": "secret', { path: 'a', problem: /end of input inside a string/ }],
+    ['empty text', '', { line: 1, column: 1, problem: /end of input before a value/ }],
+    ['a second value', '{} {}', { column: 4, problem: /more than one value/ }],
     ['a line feed in text', '["a\nb"]', { path: '[0]', problem: /line feed/ }],
   ])('is reported with its position: %s', (_, text, { problem, ...place }: { problem?: RegExp }) => {
     const fault = findJsonFault(text);

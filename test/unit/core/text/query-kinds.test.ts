@@ -30,7 +30,7 @@ it('splits queries at each length that occurs, unless all have the same length',
   expect(queryKinds(['a b', 'c d', 'e f']).filter(({ name }) => name.includes('words'))).toEqual([]);
 });
 
-it('detects a script by the first letter, and Japanese by its own characters', () => {
+it('detects a script by the first letter, and distinguishes Japanese from Chinese', () => {
   expect(['123', 'abc', 'Привет', '東京タワー', '北京', '안녕'].map(scriptOf)).toEqual([
     null,
     'Latin',

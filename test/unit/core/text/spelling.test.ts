@@ -14,7 +14,7 @@ describe('the closest candidate for a misspelt word', () => {
     ['METHOD', null],
     ['body', null],
     ['', null],
-  ])('%j -> %j', (word, meant) => {
+  ])('for %j is %j', (word, meant) => {
     expect(closest(word, keys)).toBe(meant);
   });
 
@@ -22,7 +22,7 @@ describe('the closest candidate for a misspelt word', () => {
     for (const key of keys) expect(closest(key, keys)).toBe(key);
   });
 
-  it('is the closer of two, and the first of two that are equally close', () => {
+  it('is the closer one of two candidates, and the first one of two equally close candidates', () => {
     expect(closest('reslts', ['results', 'resets'])).toBe('results');
     expect(closest('cat', ['bat', 'hat'])).toBe('bat');
   });

@@ -100,7 +100,12 @@ const scoresOf = (queries: Rows, store: Rows): number[] =>
  * surprise minus the mean surprise of the five most similar queries in the other half. A current query has two
  * excesses, one for each half.
  */
-function likeDensity(reference: Rows, current: Rows, baseline: readonly number[], scores: readonly number[]): number {
+function matchedDensityOf(
+  reference: Rows,
+  current: Rows,
+  baseline: readonly number[],
+  scores: readonly number[],
+): number {
   const surprise = (score: number): number => {
     const below = baseline.filter((other) => other < score).length;
     const last = baseline.filter((other) => other <= score).length + 1;
@@ -131,7 +136,7 @@ describe('recalld drift --json', () => {
     ['top-1-less-mean', 1, coverageOf, []],
     ['mean-top-k', 5, scoresOf, ['--score', 'mean-top-k']],
   ])(
-    'prints one document with every measure of the contract, as a plain computation does: %s',
+    'prints one JSON document with every measure, equal to a naive computation: %s',
     async (name, k, scoring, options) => {
       const reference = REFERENCE.slice(0, 200);
       const current = WITH_NEW_TOPIC.slice(0, 150);
@@ -191,7 +196,7 @@ describe('recalld drift --json', () => {
         test: {
           alpha: 0.05,
           density_upper_limit: expect.any(Number),
-          matched_density: near(likeDensity(reference, current, baseline, scores)),
+          matched_density: near(matchedDensityOf(reference, current, baseline, scores)),
           matched_density_upper_limit: expect.any(Number),
           density_threshold: 0.97,
         },
@@ -213,7 +218,7 @@ describe('recalld drift --json', () => {
     expect(process.exitCode).toBeUndefined();
   });
 
-  it('finds the density of the baseline, and no other difference, in the reference itself', async () => {
+  it('reports a density near 1 and no other difference if the current queries are the reference queries', async () => {
     const { query_density, score, embedding } = await report([STORE, REFERENCE, REFERENCE]);
     expect(query_density['value']).toBeCloseTo(1, 1);
     expect(query_density['excess_traffic']).toBe(0);
@@ -222,7 +227,7 @@ describe('recalld drift --json', () => {
     expect(embedding['centroid_distance']).toBe(0);
   });
 
-  it('does not report another mix of covered topics as a loss of coverage, although the vectors changed', async () => {
+  it('does not report a different mix of covered topics as a loss of coverage, although the embeddings drifted', async () => {
     const reference = aboutTopics(1200, [0, 1, 2], 21);
     const { verdict, embedding, regions } = await report([STORE, reference, aboutTopics(300, [0, 0, 0, 1], 22)]);
     expect(regions).toBe(4);
@@ -233,8 +238,8 @@ describe('recalld drift --json', () => {
   describe('has two limits', () => {
     const limits = async (reference: Rows, current: Rows): Promise<readonly [string, boolean, boolean]> => {
       const { verdict, test } = await report([STORE, reference, current], '--regions', '0');
-      const { density_upper_limit: whole = Number.NaN, matched_density_upper_limit: like = Number.NaN } = test;
-      return [verdict, whole < 0.97, like < 0.97];
+      const { density_upper_limit: whole = Number.NaN, matched_density_upper_limit: matched = Number.NaN } = test;
+      return [verdict, whole < 0.97, matched < 0.97];
     };
     const mostly = (rest: number): number[] => [...Array.from({ length: 29 }, (_, i) => i % 3), rest];
 
@@ -243,19 +248,19 @@ describe('recalld drift --json', () => {
       expect(await limits(reference, WITH_NEW_TOPIC)).toEqual(['worse_covered', true, false]);
     });
 
-    it('of which the other detects a new uncovered topic, even if an old one is not more frequent', async () => {
+    it('of which the other detects a new uncovered topic that replaces an old one', async () => {
       const reference = aboutTopics(1200, [0, 1, 2, 7], 32);
       expect(await limits(reference, aboutTopics(300, [0, 1, 2, 6], 33))).toEqual(['worse_covered', false, true]);
     });
   });
 
-  it('does not change if chunks are stored twice', async () => {
+  it('does not change if chunks are stored more than once', async () => {
     const plain = await report([STORE, REFERENCE, SAME]);
     const tripled = await report([[...STORE, ...STORE.slice(0, 40), ...STORE.slice(0, 40)], REFERENCE, SAME]);
     expect(tripled).toEqual({ ...plain, counts: { ...plain.counts, store: 200 } });
   });
 
-  it('does not depend on the order of the chunks and of the current queries', async () => {
+  it('does not depend on the order of the chunks or of the current queries', async () => {
     const plain = await report([STORE, REFERENCE, SAME]);
     const turned = await report([STORE.toReversed(), REFERENCE, SAME.toReversed()]);
     for (const [name, value] of Object.entries({ ...plain.query_density, ...plain.score })) {
@@ -263,15 +268,15 @@ describe('recalld drift --json', () => {
     }
   });
 
-  it('gives the queries of a session one vote', async () => {
+  it('gives all queries of a session one vote together', async () => {
     // One client repeats a query that the store does not cover.
     const [first = []] = aboutTopics(1, [7], 5);
     const current = [...SAME, ...Array.from({ length: 60 }, () => first)];
     const sessions = current.map((_, i) => `client-${Math.min(i, 300)}\n`);
     await writeFile(join(folder, 'sessions.txt'), sessions.join(''));
-    const apartFromEachOther = await report([STORE, REFERENCE, current]);
+    const separately = await report([STORE, REFERENCE, current]);
     const together = await report([STORE, REFERENCE, current], '--sessions', join(folder, 'sessions.txt'));
-    expect(apartFromEachOther).toMatchObject({ verdict: 'worse_covered', sessions: 360 });
+    expect(separately).toMatchObject({ verdict: 'worse_covered', sessions: 360 });
     expect(together).toMatchObject({ verdict: 'not_worse', sessions: 301 });
   });
 
@@ -285,7 +290,7 @@ describe('recalld drift --json', () => {
     expect(other.score).toEqual(score);
   });
 
-  it('states what it subsampled', async () => {
+  it('states the sizes of its subsamples', async () => {
     const many = aboutTopics(2050, [0, 1, 2], 6);
     expect(await report([STORE, many, SAME.slice(0, 50)])).toMatchObject({
       regions: 6,
@@ -315,13 +320,13 @@ describe('recalld drift in a terminal', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('prints that a probability is below 0.001 instead of zeros', async () => {
+  it('prints a tiny probability as "below 0.001" instead of zeros', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(/^ {2}p +below 0\.001$/m);
     expect(text).not.toMatch(/0\.000|e-\d/);
   });
 
-  it('names copies, subsamples and too few sessions', async () => {
+  it('mentions duplicate chunks, subsamples and too few sessions', async () => {
     const text = await run([[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)], '--alpha', '0.01');
     expect(text).toContain('No loss of coverage detected.');
     expect(text).toMatch(
@@ -377,7 +382,7 @@ describe('recalld drift rejects', () => {
     });
   });
 
-  it('sessions whose number differs from the queries', async () => {
+  it('a sessions file whose length differs from the number of queries', async () => {
     await writeFile(join(folder, 'few.txt'), 'a\nb\n');
     await expect(run([STORE, REFERENCE, SAME], '--sessions', join(folder, 'few.txt'))).rejects.toMatchObject({
       code: 'file_malformed',
@@ -385,7 +390,7 @@ describe('recalld drift rejects', () => {
     });
   });
 
-  it('further work when it is interrupted', async () => {
+  it('further work once it is interrupted', async () => {
     const controller = new AbortController();
     controller.abort(new Error('stopped'));
     const args = await files(STORE, REFERENCE, SAME);

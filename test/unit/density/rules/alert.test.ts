@@ -62,7 +62,7 @@ describe('the density alert', () => {
     expect(Math.max(...steps.map(({ evidenceRatio }) => evidenceRatio))).toBeLessThan(1);
   });
 
-  it('fires once when a tenth of the traffic loses its coverage, states the size, and is then silent for a day', () => {
+  it('fires once when 15 % of the traffic loses its coverage, states the size, and is then silent', () => {
     const { run, state } = stream(POLICY);
     run(48, 75, none);
     const steps = run(20, 75, 0.15);
@@ -106,7 +106,7 @@ describe('the density alert', () => {
     }
   });
 
-  it('resolves at most once a drift that pauses every night, because its return then needs a whole good day', () => {
+  it('resolves only once for a drift that pauses every night, because a returned drift resolves after a whole good day', () => {
     const { run, state } = stream(POLICY);
     const daily = Array.from({ length: 10 }, () => [...run(12, 75, none), ...run(12, 75, 0.4)]).flat();
     expect(kindsOf(eventsOf(daily)).filter((kind) => kind === 'resolved')).toHaveLength(1);
@@ -115,7 +115,7 @@ describe('the density alert', () => {
     expect(state().incident).toBeNull();
   });
 
-  it('resolves within two days on a small site, whose density is known to 5 %', () => {
+  it('resolves within two days on a small site', () => {
     const ticket = alertPolicy(BASELINE, 'ticket', 8760);
     for (let seed = 1; seed <= 20; seed += 1) {
       const { run, state } = stream(ticket, seed);
@@ -125,7 +125,7 @@ describe('the density alert', () => {
     }
   });
 
-  it('stays open while nothing is fixed, or only half of it', () => {
+  it('stays open while the drift continues or is only partly fixed', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { run } = stream(POLICY, seed);
       const events = eventsOf([...run(24 * 4, 75, 0.3), ...run(24 * 4, 75, 0.12)]);
@@ -133,7 +133,7 @@ describe('the density alert', () => {
     }
   });
 
-  it('measures the drop since coverage probably dropped, however long traffic was well covered before', () => {
+  it('measures the drop from the time when coverage probably dropped, however long traffic was well covered before', () => {
     const { run } = stream(POLICY);
     run(14 * 24, 75, none);
     const dropMs = 14 * DAY;
@@ -148,7 +148,7 @@ describe('the density alert', () => {
     expect(events).toEqual([]);
   });
 
-  it('waits for 200 sessions before it states a size', () => {
+  it('waits for 200 sessions before it fires with a size', () => {
     const { run } = stream(POLICY);
     const steps = run(60, 8, 1);
     expect(steps.some(({ status }) => status === 'unconfirmed')).toBe(true);
@@ -165,7 +165,7 @@ describe('the density alert', () => {
     expect(() => stepAlert(POLICY, state, [], [])).toThrow(RangeError);
   });
 
-  it('creates a ticket for what does not deserve a page', () => {
+  it('creates a ticket for a drift that is too small for a page', () => {
     const ticket: AlertPolicy = alertPolicy(BASELINE, 'ticket', 8760);
     const mild = 0.021;
     expect(eventsOf(stream(POLICY, 5).run(14 * 24, 400, mild))).toEqual([]);
@@ -173,21 +173,21 @@ describe('the density alert', () => {
   });
 });
 
-describe('the levels', () => {
+describe('the alert levels', () => {
   it('depend on the grade of the baseline: a provisional one only allows tickets', () => {
     expect(alertLevels('page')).toEqual(['page', 'ticket']);
     expect(alertLevels('provisional')).toEqual(['ticket']);
     expect(alertLevels('insufficient')).toEqual([]);
   });
 
-  it('require as much evidence as the budget has windows, over all monitors that page together', () => {
+  it('require evidence equal to the number of windows per budgeted alert, times the number of monitors', () => {
     const yearly = { count: 1, periodMs: 365 * DAY };
     expect(alertThreshold(yearly, HOUR, 1)).toBe(8760);
     expect(alertThreshold(yearly, HOUR, 12)).toBe(12 * 8760);
     expect(alertThreshold({ count: 2, periodMs: 365 * DAY }, HOUR, 1)).toBe(4380);
   });
 
-  it('derive the null mean of the detector from the bound of the baseline and the threshold', () => {
+  it('derive the null mean of the detector from the upper limit of the baseline mean and the threshold', () => {
     const { nullMean } = POLICY.detector;
     expect(nullMean).toBeCloseTo((1.02 - Math.log(0.95) - 0.99 + 3) / (Math.log(100) + 4), 14);
     expect(alertPolicy(BASELINE, 'ticket', 8760).detector.nullMean).toBeLessThan(nullMean);

@@ -33,7 +33,7 @@ function builtFrom(count: number, days: number, seed = 1) {
 describe('a baseline', () => {
   const { world, asked, settings, baseline } = builtFrom(3000, 14);
 
-  it('of 14 days and 2,000 sessions may page, and its own queries have density 1', () => {
+  it('of 14 days and 3,000 sessions allows pages, and its own queries have a density near 1', () => {
     expect(baseline).toMatchObject({ grade: 'page', days: 14, queries: 3000 });
     expect(baseline.regions.count).toBe(10);
     expect(Math.exp(0.99 - baseline.global.meanX)).toBeCloseTo(1, 1);
@@ -41,7 +41,7 @@ describe('a baseline', () => {
     expect(baseline.regionShares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
-  it('has an upper bound of the mean for the detector', () => {
+  it('has an upper limit of the mean surprise for the detector', () => {
     const { meanX, meanXUpper, phi, variance } = baseline.global;
     expect(meanX).toBeCloseTo(0.99, 12);
     expect(meanXUpper).toBeGreaterThan(meanX);
@@ -58,7 +58,7 @@ describe('a baseline', () => {
     expect((even ?? 0) / 2000).toBeCloseTo(0.5, 1);
   });
 
-  it('measures the next window of the same traffic at its own density', () => {
+  it('measures a density near 1 in a later window of the same traffic', () => {
     const next = world.ask(evenQuestions(1500, TOPICS, after(20), HOUR));
     const { density } = measureWindow(next.queries, next.vectors, baseline);
     expect(density?.density).toBeGreaterThan(0.93);
@@ -69,13 +69,13 @@ describe('a baseline', () => {
     expect(buildBaseline(asked.queries.toReversed(), asked.vectors, settings)).toEqual(baseline);
   });
 
-  it('keeps its worst covered tenth for the search for topics', () => {
+  it('stores its worst-covered tenth for the search for topics', () => {
     expect(baseline.tail.length / 3000).toBeCloseTo(0.1, 1);
     expect(new Set(baseline.tail.map(({ session }) => session)).size).toBe(baseline.tail.length);
     for (const { surprise } of baseline.tail) expect(surprise).toBeGreaterThanOrEqual(-Math.log(0.1));
   });
 
-  it('only allows tickets from 3 days and 500 sessions, and nothing below', () => {
+  it('allows only tickets with at least 3 days and 500 sessions, and no alerts with less', () => {
     expect(builtFrom(600, 3).baseline.grade).toBe('provisional');
     expect(builtFrom(600, 2).baseline.grade).toBe('insufficient');
     expect(builtFrom(400, 14).baseline.grade).toBe('insufficient');
@@ -118,7 +118,7 @@ describe('a baseline', () => {
     expect(measureWindow(bare, asked.vectors, built).queries.every(({ region }) => region === -1)).toBe(true);
   });
 
-  it('cannot be built from one day, whose queries have nothing to be compared with', () => {
+  it('cannot be built from one day, because its queries have no others to be compared with', () => {
     const day = world.ask(evenQuestions(100, TOPICS, MONDAY, HOUR));
     expect(buildBaseline(day.queries, day.vectors, settings)).toEqual({
       kind: 'insufficient_data',
@@ -141,7 +141,7 @@ describe('a baseline', () => {
 });
 
 describe('the period of a baseline', () => {
-  it('is cut to whole weeks from its end, from two weeks on', () => {
+  it('is shortened to the latest whole weeks if it has at least two weeks', () => {
     expect(wholeWeeks({ from: MONDAY, until: after(17.3) }).from).toEqual(after(3.3));
     expect(wholeWeeks({ from: MONDAY, until: after(14) }).from).toEqual(MONDAY);
     expect(wholeWeeks({ from: MONDAY, until: after(13.9) }).from).toEqual(MONDAY);
@@ -154,7 +154,7 @@ describe('the period of a baseline', () => {
     expect(built).toMatchObject({ queries: 700, days: 14, period: { from: after(3), until: after(17) } });
   });
 
-  it('includes the days from the first to the last with traffic, even those without', () => {
+  it('includes all days from the first to the last day with traffic, even days without', () => {
     const period = { from: MONDAY, until: after(14) };
     expect(daysWithTraffic(period, [after(0.5), after(13.5)])).toBe(14);
     expect(daysWithTraffic(period, [after(5), after(5.5), after(6.5)])).toBe(2);
@@ -163,7 +163,7 @@ describe('the period of a baseline', () => {
 });
 
 describe('crossFitRanks', () => {
-  it('compares odd blocks of eight hours with even ones and back', () => {
+  it('compares odd blocks of eight hours with even blocks, and vice versa', () => {
     const at = (hour: number, score: number) => ({ score, region: 0, occurredAt: after(hour / 24) });
     const queries = [at(0, 0.1), at(7.9, 0.9), at(8, 0.5), at(16, 0.6)];
     const ranks = crossFitRanks(queries, 1) ?? [];

@@ -37,8 +37,8 @@ function aWorld(share: number, negative = 400) {
   return { rated, vectors, topicOf };
 }
 
-describe('topics of negative feedback', () => {
-  it('is the topic that is more frequent in negative feedback, with its share, its days and similar queries', () => {
+describe('a topic of negative feedback', () => {
+  it('is more frequent there than in other queries, and has a share, days and similar queries', () => {
     const { rated, vectors, topicOf } = aWorld(0.5);
     const found = complaintTopics(rated, vectors, 1);
     if (found.kind !== 'topics') throw new Error('There were too few queries.');
@@ -56,7 +56,7 @@ describe('topics of negative feedback', () => {
     expect(topic?.days.reduce((sum, { sessions }) => sum + sessions, 0)).toBe(topic?.sessions);
   });
 
-  it('is empty when both have the same topics, and unknown with too few queries', () => {
+  it('is absent if other queries have the same topics, and unknown with too few queries', () => {
     const alike = aWorld(0);
     expect(complaintTopics(alike.rated, alike.vectors, 1)).toMatchObject({ kind: 'topics', topics: [] });
     const few = aWorld(0.5, 20);
@@ -67,7 +67,7 @@ describe('topics of negative feedback', () => {
     });
   });
 
-  it('is found among a hundred complaints too, however few topics there are', () => {
+  it('is found even among only a hundred queries with negative feedback', () => {
     const { rated, vectors, topicOf } = aWorld(0.5, 100);
     const found = complaintTopics(rated, vectors, 1);
     const members = found.kind === 'topics' ? (found.topics[0]?.members ?? []) : [];

@@ -12,7 +12,7 @@ const noAlert = { incident: null } as unknown as AlertState;
 const open = { incident: { openedMs: since.getTime() } } as AlertState;
 const watched = { kind: 'watching', grade: 'page', alerts: { page: noAlert, ticket: noAlert } } as WatchingPhase;
 
-const judge = (
+const evaluateDrift = (
   phase: DensityPhase,
   evidenceRatio: number | null = 0.01,
   severity: 'critical' | 'warning' = 'critical',
@@ -20,7 +20,7 @@ const judge = (
 
 describe('the density drift check', () => {
   it('states how many days and sessions the baseline still needs', () => {
-    const result = judge({ kind: 'learning', progress: { days: 3, sessions: 700 } });
+    const result = evaluateDrift({ kind: 'learning', progress: { days: 3, sessions: 700 } });
     expect(result).toMatchObject({ verdict: 'no_data', value: null });
     expect(result.explanation).toBe(
       'No baseline yet: 3 of 14 days and 700 of 2000 sessions measured; 11 days and 1300 sessions are missing.',
@@ -30,19 +30,19 @@ describe('the density drift check', () => {
 
   it('has no data while the baseline is being replaced', () => {
     const phase = { kind: 'replaying', reason: 'a change of index' } as ReplayingPhase;
-    const { verdict, explanation } = judge(phase);
+    const { verdict, explanation } = evaluateDrift(phase);
     expect(verdict).toBe('no_data');
     expect(explanation).toContain('after a change of index');
   });
 
-  it.each(['critical', 'warning'] as const)('has its severity, %s, while a page is open', (severity) => {
-    const result = judge({ ...watched, alerts: { page: open, ticket: open } }, 0.01, severity);
+  it.each(['critical', 'warning'] as const)('has its configured severity, %s, while a page is open', (severity) => {
+    const result = evaluateDrift({ ...watched, alerts: { page: open, ticket: open } }, 0.01, severity);
     expect(result.verdict).toBe(severity);
     expect(result.explanation).toContain('2026-11-20 12:00 UTC');
   });
 
   it('warns while a ticket is open', () => {
-    expect(judge({ ...watched, alerts: { ticket: open } }).verdict).toBe('warning');
+    expect(evaluateDrift({ ...watched, alerts: { ticket: open } }).verdict).toBe('warning');
   });
 
   it('has no data once windows no longer close, and names the jobs to check', () => {
@@ -55,7 +55,7 @@ describe('the density drift check', () => {
       needs,
     };
     const stored = { state: { phase: watched, closedMs: since.getTime() }, revision: 1, updatedAt: since };
-    const standingAt = (hours: number) => {
+    const statusAt = (hours: number) => {
       const now = new Date(since.getTime() + hours * HOUR_MS);
       const context = contextOf({
         pipelines: [{ name: 'docs', golden: [], thresholds: [], isolation: [] }],
@@ -69,27 +69,27 @@ describe('the density drift check', () => {
       } as unknown as StoredFacts;
       return evaluateAll(context, facts, [], now)[0]?.status;
     };
-    expect(standingAt(1)).toMatchObject({
+    expect(statusAt(1)).toMatchObject({
       verdict: 'ok',
       explanation: 'Drift not confirmed: coverage of live queries is as good as in the baseline.',
     });
-    expect(standingAt(48)).toMatchObject({
+    expect(statusAt(48)).toMatchObject({
       verdict: 'no_data',
       explanation:
         'No window of live queries has ended since 2026-11-20 12:00 UTC. Check the measure-query-coverage and evaluate-density jobs.',
     });
   });
 
-  it('is OK otherwise, with the evidence, and states when no page can fire', () => {
-    expect(judge(watched)).toMatchObject({ verdict: 'ok', value: 0.01 });
-    expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('only ticket alerts can fire');
-    expect(judge(watched, null).explanation).toBe(
+  it('is OK without an incident, with the e-value, and states when no page can fire', () => {
+    expect(evaluateDrift(watched)).toMatchObject({ verdict: 'ok', value: 0.01 });
+    expect(evaluateDrift({ ...watched, grade: 'provisional' }).explanation).toContain('only ticket alerts can fire');
+    expect(evaluateDrift(watched, null).explanation).toBe(
       'Drift not confirmed: coverage of live queries is as good as in the baseline.',
     );
   });
 
-  it('does not report unchanged coverage while the evidence suffices but no alert has fired', () => {
-    const { verdict, explanation } = judge(watched, 1.3);
+  it('reports suspected drift while the evidence suffices but no alert has fired', () => {
+    const { verdict, explanation } = evaluateDrift(watched, 1.3);
     expect(verdict).toBe('ok');
     expect(explanation).toMatch(/^Drift suspected but not confirmed: .* 130 % of the alert threshold\.$/);
   });

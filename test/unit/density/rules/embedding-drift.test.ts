@@ -31,7 +31,7 @@ const energyCases = referenceCases<ScoreInput | VectorInput, { readonly energy_U
   ({ name, input, expected }) => (isVectors(input) ? [{ name, input, expected }] : []),
 );
 
-describe('energy distance, as SciPy', () => {
+describe('energy distance, compared with SciPy', () => {
   it.each(energyCases)('$name', ({ input, expected }) => {
     const { x, y } = vectorsOf(input);
     expect(energyDistance(pairDistances(x, y))).toEqual(near(expected.energy_U));
@@ -76,7 +76,7 @@ const cases = referenceCases<VectorInput & { readonly permutations: readonly (re
   'mmd2_rbf',
 );
 
-describe('maximum mean discrepancy, as scikit-learn', () => {
+describe('maximum mean discrepancy, compared with scikit-learn', () => {
   it.each(cases)('$name', ({ input, expected }) => {
     const { x, y } = vectorsOf(input);
     const distances = pairDistances(x, y);
@@ -105,7 +105,7 @@ describe('maximum mean discrepancy', () => {
     );
   });
 
-  it('stays finite if most rows are copies and so their median distance is 0', () => {
+  it('stays finite if the median distance is 0 because most rows are duplicates', () => {
     const distances = pairDistances(rowsToMatrix([[1], [1], [1]]), rowsToMatrix([[1], [1], [2]]));
     const gamma = 1 / medianSquaredDistance(distances);
     expect(gamma).toBe(Number.POSITIVE_INFINITY);
@@ -141,7 +141,7 @@ describe('permutation test', () => {
     expect(test(cluster(0), cluster(0.3), 8).permuted).not.toEqual(again.permuted);
   });
 
-  it('uses the discrepancy of the rows that act as x', () => {
+  it('computes each permuted discrepancy from the rows that are assigned to x', () => {
     const x = cluster(0);
     const y = cluster(0.5);
     const pooled = [...x, ...y];
@@ -149,10 +149,10 @@ describe('permutation test', () => {
     const assignments = [...drawAssignments(12, 12, 3, 1)];
     const { permuted } = twoBandwidthTest(distances, 0.5, assignments);
     for (const [b, rows] of assignments.entries()) {
-      const playsX = new Set(rows);
+      const assignedToX = new Set(rows);
       const swapped = pairDistances(
-        rowsToMatrix(pooled.filter((_, row) => playsX.has(row))),
-        rowsToMatrix(pooled.filter((_, row) => !playsX.has(row))),
+        rowsToMatrix(pooled.filter((_, row) => assignedToX.has(row))),
+        rowsToMatrix(pooled.filter((_, row) => !assignedToX.has(row))),
       );
       const wide = maximumMeanDiscrepancy(swapped, 0.5);
       const narrow = maximumMeanDiscrepancy(swapped, 3);
@@ -188,7 +188,7 @@ function cloud(count: number, seed: number, offset = 0): Matrix {
 }
 
 describe('the drift of embeddings', () => {
-  it('is absent between samples of one distribution, and detected between two', () => {
+  it('is absent between samples of the same distribution, and detected between different distributions', () => {
     const same = compareEmbeddings(cloud(150, 1), cloud(120, 2), 1);
     const moved = compareEmbeddings(cloud(150, 1), cloud(120, 2, 0.5), 1);
     expect(same.mmdP).toBeGreaterThan(0.05);
@@ -233,7 +233,7 @@ describe('the drift of embeddings', () => {
   });
 });
 
-describe('centroids, as NumPy', () => {
+describe('centroids, compared with NumPy', () => {
   it.each(referenceCases<VectorInput, Readonly<Record<string, number>>>('centroid'))('$name', ({ input, expected }) => {
     const { x, y } = vectorsOf(input);
     const shift = centroidShift(x, y);
@@ -247,7 +247,7 @@ describe('centroids, as NumPy', () => {
 });
 
 describe('centroids', () => {
-  it('do not move for equal samples, copies of them, or another order', () => {
+  it('do not move if rows are duplicated or reordered', () => {
     fc.assert(
       fc.property(someRows, (x) => {
         const shift = centroidShift(rowsToMatrix(x), rowsToMatrix(reversed([...x, ...x])));
@@ -285,7 +285,7 @@ describe('centroids', () => {
     });
   });
 
-  it('need rows of one length', () => {
+  it('need at least one row, and rows of equal length', () => {
     expect(() => centroidShift(rowsToMatrix([[1]]), rowsToMatrix([[1, 0]]))).toThrow(RangeError);
     expect(() => centroidShift(rowsToMatrix([]), rowsToMatrix([]))).toThrow(RangeError);
   });

@@ -8,7 +8,7 @@ describe('the common probability of differently sampled traffic', () => {
     expect(equalChance([{ chance: 0.1, queries: 30, sessions: 10 }])).toBe(0.1);
   });
 
-  it('is the smaller one, at which a tenth of a fully sampled tenant counts', () => {
+  it('is the smaller probability, at which only a tenth of a fully sampled tenant counts', () => {
     const found = equalChance([
       { chance: 1, queries: 1000, sessions: 500 },
       { chance: 0.1, queries: 100, sessions: 50 },

@@ -73,12 +73,12 @@ function rotated(matrix: Matrix): Matrix {
 }
 
 describe('the density of the same traffic', () => {
-  it('equals the baseline', () => {
+  it('is near 1', () => {
     expect(densityOf(live)).toBeGreaterThan(0.93);
     expect(densityOf(live)).toBeLessThan(1.07);
   });
 
-  it('does not change if chunks are stored twice', () => {
+  it('does not change if chunks are stored more than once', () => {
     const tripled = joined(world.store, world.store, world.store);
     const store = selectRows(tripled, distinctRows(tripled));
     expect(densityOf(searchedIn(store, live))).toBe(densityOf(live));
@@ -86,7 +86,7 @@ describe('the density of the same traffic', () => {
     expect(nearestSimilarity([...chunks, ...chunks, ...chunks])).toBe(nearestSimilarity(chunks));
   });
 
-  it('does not depend on the order of the queries nor on their position in memory, to the last digit', () => {
+  it('does not depend on the order of the queries or their position in memory, to the last digit', () => {
     const order = Array.from({ length: live.vectors.rows }, (_, i) => live.vectors.rows - 1 - i);
     const turned: ScoredQuery[] = live.queries.map((query) => ({
       ...query,
@@ -111,7 +111,7 @@ describe('the density of the same traffic', () => {
     for (const [i, { score }] of turn(live).queries.entries()) expect(score).toBeCloseTo(scoresBefore[i] ?? 0, 5);
   });
 
-  it('does not drop when users query other covered topics', () => {
+  it('does not drop when users ask about a different mix of covered topics', () => {
     const mix = world.ask(evenQuestions(1000, [0, 0, 0, 0, 1, 1, 2], LATER, HOUR));
     expect(densityOf(mix)).toBeGreaterThan(0.9);
   });
@@ -158,7 +158,7 @@ function argumentsOf({ queries, vectors }: AskedQueries): [readonly ScoredQuery[
 }
 
 describe('a window', () => {
-  it('with a bot counts it once, with or without a session', () => {
+  it('with a bot counts the bot once, with or without a session', () => {
     for (const session of ['bot', null]) {
       const bot = world.ask([{ topic: 8, session, occurredAt: LATER }]);
       const vectors = joined(live.vectors, bot.vectors);
@@ -194,7 +194,7 @@ describe('a window', () => {
     expect(window.scores).toHaveLength(8);
   });
 
-  it('counts a session with only worst covered queries as evidence, however many there are', () => {
+  it('counts a session of only the worst-covered queries as evidence, however many queries it has', () => {
     const vectors = matrixOf([[...rowOf(live.vectors, 0)]]);
     for (let count = 1; count <= 60; count++) {
       const queries = Array.from({ length: count }, (_, i): ScoredQuery => {

@@ -92,12 +92,12 @@ describe('the search for uncovered topics', () => {
 
   it('states which data is insufficient', () => {
     const live = world.ask(withMissing(50));
-    const look = (parts: Partial<TopicBaseline> = {}, from = live) =>
+    const findIn = (parts: Partial<TopicBaseline> = {}, from = live) =>
       findTopics(from.queries, from.vectors, { ...baseline, ...parts }, 1);
-    expect(look()).toMatchObject({ kind: 'insufficient_data', of: 'window_tail', need: 30 });
+    expect(findIn()).toMatchObject({ kind: 'insufficient_data', of: 'window_tail', need: 30 });
     const more = world.ask(withMissing(1000));
     const sample = selectRows(baseline.sample, [0, 1, 2]);
-    expect(look({ sample }, more)).toEqual({
+    expect(findIn({ sample }, more)).toEqual({
       kind: 'insufficient_data',
       of: 'baseline_sample',
       have: 3,

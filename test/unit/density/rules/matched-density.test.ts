@@ -14,12 +14,12 @@ import { matrixOf, selectRows } from '../../../../src/math/vector/matrix.ts';
 import { nearestNeighbours } from '../../../../src/math/vector/nearest-neighbours.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
-const apart = (values: Float64Array): number[] => [...values.keys()];
+const separateSessions = (values: Float64Array): number[] => [...values.keys()];
 const drawn = (count: number, uniform: () => number): Float64Array =>
   Float64Array.from({ length: count }, () => -Math.log(1 - uniform()));
 
 describe('coverage against similar reference queries', () => {
-  it('matches the definition', () => {
+  it('equals the hand-computed value', () => {
     // The first two queries are in one session, with the mean (1 + 0) / 2; the other session has the mean 2. The
     // baseline mean, 0.5, is subtracted from both.
     const excess = Float64Array.of(1, 0, 2);
@@ -31,13 +31,13 @@ describe('coverage against similar reference queries', () => {
     expect(matchedDensity(excess, [0, 0, 1], reference, 0.5).upperLimit).toBeCloseTo(density, 12);
   });
 
-  it('excludes the density 1 in at most alpha of the windows without change', () => {
+  it('excludes a density of 1 in at most a share alpha of unchanged windows', () => {
     const uniform = uniforms(11);
     const windows = 800;
     let below = 0;
     for (let i = 0; i < windows; i++) {
       const excess = drawn(150, uniform);
-      if (matchedDensity(excess, apart(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
+      if (matchedDensity(excess, separateSessions(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
     }
     // At most a tenth of the windows may be below 1; the limit adds three standard deviations.
     expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
@@ -51,12 +51,12 @@ describe('coverage against similar reference queries', () => {
       const { density, upperLimit } = matchedDensity(excess, sessions, reference, 0.05);
       return upperLimit / density;
     };
-    expect(reach(apart(excess).map((i) => i % 10))).toBeGreaterThan(reach(apart(excess)));
+    expect(reach(separateSessions(excess).map((i) => i % 10))).toBeGreaterThan(reach(separateSessions(excess)));
   });
 });
 
 describe('the expected surprise of a query', () => {
-  it('is the mean of its neighbours', () => {
+  it('is the mean surprise of its nearest neighbours', () => {
     const known = matrixOf([
       [1, 0],
       [1, 0.1],
@@ -74,7 +74,7 @@ describe('the expected surprise of a query', () => {
     expect([...expected]).toEqual([1.5, 3]);
   });
 
-  it('counts a row as often as it was asked, up to five queries in all', () => {
+  it('counts a row as often as it was queried, up to five queries in total', () => {
     const found = { k: 3, indices: Uint32Array.of(0, 1, 2), similarities: Float64Array.of(1, 0.9, 0.8) };
     const surprises = Float64Array.of(1, 2, 4);
     expect([...expectedSurprises(found, 1, surprises, Uint32Array.of(2, 9, 9))]).toEqual([(2 * 1 + 3 * 2) / 5]);
@@ -94,7 +94,7 @@ describe('the matched surprise of a query', () => {
     counts: [Uint32Array.of(7, 3), Uint32Array.of(0, 6)],
   };
 
-  it('is its surprise in excess of similar queries in both halves of the baseline', () => {
+  it('is its surprise minus the mean surprise of similar queries in both halves of the baseline', () => {
     const [first = 0, second = 0] = expectedInBaseline(vectors, reference);
     // For the first query, the five nearest queries in the even half are equal to it, and those in the odd half are
     // not. For the second query, three of the five nearest queries in the even half are equal to it, and all five in
@@ -105,7 +105,7 @@ describe('the matched surprise of a query', () => {
     expect(matchedSurprise(0, 2.5, 0.25)).toBeCloseTo(0.99 - 2 - 0.25, 12);
   });
 
-  it('is the surprise in excess of the mean if all reference queries were erased', () => {
+  it('is its surprise minus the mean surprise of the baseline if all reference queries were erased', () => {
     const none = new Uint32Array(0);
     const erased = { vectors: matrixOf([]), surprises: new Float64Array(0), counts: [none, none] as const };
     expect([...expectedInBaseline(vectors, erased)]).toEqual([0.99, 0.99]);
@@ -170,7 +170,7 @@ describe('the two halves of a reference', () => {
     expect([...even, ...odd].toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, i) => i));
   });
 
-  it('contain one query each for the smallest reference, and ten thousand in total for a large one', () => {
+  it('contain one query each for the smallest reference, and at most ten thousand in total for a large one', () => {
     expect(referenceHalves(2)).toEqual([[0], [1]]);
     const [even, odd] = referenceHalves(45_000);
     expect(even.length + odd.length).toBe(9_000);

@@ -19,15 +19,15 @@ const before = measurementFingerprint({ index, embedder });
 describe('the measurement fingerprint', () => {
   it.each([
     ['another embedding model', { index, embedder: { ...embedder, identity: 'other' } }, ['embeddingModel']],
-    ['other vectors of the same model', { index, embedder: { ...embedder, canary: 'moved' } }, ['embeddingRevision']],
+    ['changed vectors of the same model', { index, embedder: { ...embedder, canary: 'moved' } }, ['embeddingRevision']],
     ['another dimension', { index: { ...index, dimensions: '768' }, embedder }, ['dimension']],
-    ['other settings of the index', { index: { ...index, m: '32' }, embedder }, ['indexType']],
+    ['changed settings of the index', { index: { ...index, m: '32' }, embedder }, ['indexType']],
     ['another metric', { index: { ...index, metric: 'dot' }, embedder }, ['metric']],
-  ])('changed: %s', (_name, parts, changed) => {
+  ])('changes with %s', (_name, parts, changed) => {
     expect(knownDifferences(before, measurementFingerprint(parts))).toEqual(changed);
   });
 
-  it('changed if scores used five chunks before, as in older versions', () => {
+  it('changes if scores used five chunks before, as in older versions', () => {
     expect(knownDifferences({ ...before, k: '5', scoreField: '' }, before)).toEqual(['k']);
   });
 
@@ -36,7 +36,7 @@ describe('the measurement fingerprint', () => {
     expect(knownDifferences(before, smaller)).toEqual([]);
   });
 
-  it('did not change if it was unknown before', () => {
+  it('does not count as changed if it was unknown', () => {
     const unknown = measurementFingerprint({ index: null, embedder: null });
     expect(knownDifferences(unknown, before)).toEqual([]);
     expect(knownDifferences(before, unknown)).toEqual([]);

@@ -29,7 +29,7 @@ describe('distances of all pairs', () => {
     );
   });
 
-  it('are the same for many rows as for few', () => {
+  it('are accurate for many rows', () => {
     const uniform = uniforms(1);
     const rows = (count: number) =>
       Array.from({ length: count }, () => Array.from({ length: 7 }, () => Math.fround(uniform() - 0.5)));

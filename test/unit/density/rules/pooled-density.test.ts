@@ -51,7 +51,7 @@ describe('coverage over windows', () => {
     );
   });
 
-  it('covers at most a day, and states how many sessions are missing', () => {
+  it('uses at most a day of windows, and states how many sessions it has and needs', () => {
     const sparse = Array.from({ length: 48 }, () => totals(5));
     expect(pooledCoverage(hours(sparse), SPREAD)).toEqual({
       kind: 'insufficient_data',

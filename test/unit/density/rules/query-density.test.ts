@@ -20,7 +20,7 @@ import { differences, driftCases } from '../../../support/drift-conformance.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 /** Ranks scores among baseline scores; the region of each score is its index modulo `regionCount`. */
-function judge(
+function classify(
   scores: readonly number[],
   reference: readonly number[],
   { regionCount = 0, sessions = scores.map((_, i) => i), alpha = 0.05 } = {},
@@ -40,12 +40,12 @@ describe('the verdict on coverage', () => {
   it.each([
     ['one list of 100 reference queries', 100, 0],
     ['400 reference queries in 4 regions', 400, 4],
-  ])('excludes the density 1 in at most alpha of the windows without change, with %s', (_what, size, regionCount) => {
+  ])('excludes a density of 1 in at most a share alpha of unchanged windows, with %s', (_what, size, regionCount) => {
     const uniform = uniforms(11);
     const windows = 800;
     let below = 0;
     for (let i = 0; i < windows; i++) {
-      const { densityUpperLimit } = judge(drawn(150, uniform), drawn(size, uniform), {
+      const { densityUpperLimit } = classify(drawn(150, uniform), drawn(size, uniform), {
         regionCount,
         alpha: 0.1,
       });
@@ -56,10 +56,10 @@ describe('the verdict on coverage', () => {
     expect(below / windows).toBeGreaterThan(0.03);
   });
 
-  it('is worse_covered if a fifth of the queries is below all reference queries', () => {
+  it('is worse_covered if a fifth of the queries scores below all reference queries', () => {
     const uniform = uniforms(3);
     const scores = drawn(400, uniform).map((score, i) => (i % 5 === 0 ? score - 2 : score));
-    const { verdict, densityUpperLimit } = judge(scores, drawn(1000, uniform));
+    const { verdict, densityUpperLimit } = classify(scores, drawn(1000, uniform));
     expect(verdict).toBe('worse_covered');
     expect(densityUpperLimit).toBeLessThan(DENSITY_THRESHOLD);
   });
@@ -67,9 +67,9 @@ describe('the verdict on coverage', () => {
   it('is not_worse for a window like the reference, and for a better one', () => {
     const uniform = uniforms(5);
     const reference = drawn(1000, uniform);
-    expect(judge(reference, reference).verdict).toBe('not_worse');
+    expect(classify(reference, reference).verdict).toBe('not_worse');
     expect(
-      judge(
+      classify(
         reference.map((score) => score + 1),
         reference,
       ).verdict,
@@ -79,7 +79,7 @@ describe('the verdict on coverage', () => {
   it('does not report a tiny change as worse, however many queries show it', () => {
     const uniform = uniforms(7);
     const scores = drawn(50_000, uniform).map((score, i) => (i % 100 === 0 ? score - 2 : score));
-    const { verdict, densityUpperLimit } = judge(scores, drawn(50_000, uniform));
+    const { verdict, densityUpperLimit } = classify(scores, drawn(50_000, uniform));
     expect(densityUpperLimit).toBeLessThan(1);
     expect(verdict).toBe('not_worse');
   });
@@ -88,18 +88,18 @@ describe('the verdict on coverage', () => {
     const uniform = uniforms(9);
     const reference = drawn(500, uniform);
     const scores = drawn(300, uniform).map((score) => score / 2);
-    const plain = judge(scores, reference).densityUpperLimit;
+    const plain = classify(scores, reference).densityUpperLimit;
     const sessions = scores.map((_, i) => i % 10);
-    expect(judge(scores, reference, { sessions }).densityUpperLimit).toBeGreaterThan(plain);
-    expect(judge(scores, reference, { alpha: 0.001 }).densityUpperLimit).toBeGreaterThan(plain);
-    expect(judge(scores, reference, { alpha: 0.5 }).densityUpperLimit).toBeLessThan(plain);
+    expect(classify(scores, reference, { sessions }).densityUpperLimit).toBeGreaterThan(plain);
+    expect(classify(scores, reference, { alpha: 0.001 }).densityUpperLimit).toBeGreaterThan(plain);
+    expect(classify(scores, reference, { alpha: 0.5 }).densityUpperLimit).toBeLessThan(plain);
   });
 
   it('uses the whole reference for regions with fewer than 50 queries', () => {
     const uniform = uniforms(13);
     const reference = drawn(98, uniform);
     const scores = drawn(60, uniform);
-    expect(judge(scores, reference, { regionCount: 2 })).toEqual(judge(scores, reference));
+    expect(classify(scores, reference, { regionCount: 2 })).toEqual(classify(scores, reference));
   });
 });
 
@@ -129,7 +129,7 @@ function densityOfDrawn({ baseline, baselineRegions, scores, regions, sessions }
   return queryDensity(ranks, surprisesOf(ranks), regions, sessions);
 }
 
-const ALONE = Number.POSITIVE_INFINITY;
+const EXACT_BASELINE = Number.POSITIVE_INFINITY;
 const seeds = fc.integer({ min: 0, max: 1e6 });
 
 describe('query density', () => {
@@ -200,7 +200,7 @@ describe('query density', () => {
     );
   });
 
-  it('gives each session one vote, so that a bot with one query weighs 1', () => {
+  it('gives each session one vote, however often it repeats a query', () => {
     const { weights, sessions } = sessionWeights([7, 1, 7, 7, 2, 7]);
     expect([...weights]).toEqual([0.25, 1, 0.25, 0.25, 1, 0.25]);
     expect(sessions).toBe(3);
@@ -214,7 +214,7 @@ describe('query density', () => {
     expect(densityOfDrawn(withBot(5000))?.density).toBeCloseTo(densityOfDrawn(withBot(1))?.density ?? 0, 9);
   });
 
-  it('drops to about 0.965 with 1 % of gibberish', () => {
+  it('drops to about 0.965 if 1 % of queries are gibberish', () => {
     const baseline = Array.from({ length: 5000 }, (_, i) => i / 5000);
     const lists = baselineScores(baseline, new Int32Array(5000), 1);
     const densityWith = (gibberish: number): number => {
@@ -232,39 +232,44 @@ describe('query density', () => {
   });
 
   it('has an interval that narrows as the number of sessions grows', () => {
-    const reaches = [200, 1000, 5000].map((sessions) => Math.log(densityInterval(1, 0.9, sessions, ALONE).high));
+    const reaches = [200, 1000, 5000].map((sessions) =>
+      Math.log(densityInterval(1, 0.9, sessions, EXACT_BASELINE).high),
+    );
     for (const [i, expected] of [0.13, 0.06, 0.026].entries()) expect(reaches[i]).toBeCloseTo(expected, 2);
-    const { low, high } = densityInterval(0.8, 3.6, 300, ALONE);
+    const { low, high } = densityInterval(0.8, 3.6, 300, EXACT_BASELINE);
     expect(high / 0.8).toBeCloseTo(0.8 / low, 12);
-    expect(Math.log(high / 0.8)).toBeCloseTo(2 * Math.log(densityInterval(1, 0.9, 300, ALONE).high), 12);
+    expect(Math.log(high / 0.8)).toBeCloseTo(2 * Math.log(densityInterval(1, 0.9, 300, EXACT_BASELINE).high), 12);
   });
 });
 
-describe('the bounds of a density', () => {
+describe('the confidence interval of a density', () => {
   it.each([
     [4000, 400],
     [2000, 2000],
     [1000, 2500],
-  ])('contain the truth in 95 of 100 windows, with a baseline of %i sessions and a window of %i', (size, sessions) => {
-    const uniform = uniforms(31);
-    const numbers = Int32Array.from({ length: sessions }, (_, i) => i);
-    const draws = 300;
-    let held = 0;
-    for (let i = 0; i < draws; i++) {
-      const lists = baselineScores(drawn(size, uniform), new Int32Array(size), 0);
-      const ranks = drawn(sessions, uniform).map((score) => tiedRanks(score, -1, lists));
-      const window = queryDensity(ranks, surprisesOf(ranks), numbers, numbers);
-      const { low, high } = densityInterval(window?.density ?? 0, 0.9, sessions, size);
-      if (low <= 1 && high >= 1) held++;
-    }
-    expect(held / draws).toBeGreaterThanOrEqual(0.93);
-  });
+  ])(
+    'contains the true density in 95 % of windows, with a baseline of %i sessions and a window of %i',
+    (size, sessions) => {
+      const uniform = uniforms(31);
+      const numbers = Int32Array.from({ length: sessions }, (_, i) => i);
+      const draws = 300;
+      let containing = 0;
+      for (let i = 0; i < draws; i++) {
+        const lists = baselineScores(drawn(size, uniform), new Int32Array(size), 0);
+        const ranks = drawn(sessions, uniform).map((score) => tiedRanks(score, -1, lists));
+        const window = queryDensity(ranks, surprisesOf(ranks), numbers, numbers);
+        const { low, high } = densityInterval(window?.density ?? 0, 0.9, sessions, size);
+        if (low <= 1 && high >= 1) containing++;
+      }
+      expect(containing / draws).toBeGreaterThanOrEqual(0.93);
+    },
+  );
 });
 
 describe('tied ranks', () => {
   const uniformScores = (count: number): number[] => Array.from({ length: count }, (_, i) => i / count);
 
-  it('are computed in the region from 50 baseline queries on, and in the whole baseline below', () => {
+  it('are computed in the region if it has at least 50 baseline queries, otherwise in the whole baseline', () => {
     for (const [size, of] of [
       [49, 49 + 100 + 1],
       [50, 51],
@@ -275,7 +280,7 @@ describe('tied ranks', () => {
     }
   });
 
-  it('are computed in the whole baseline for a query without a region, or in a region that the baseline lacks', () => {
+  it('are computed in the whole baseline for a query without a region, or with one that the baseline lacks', () => {
     const lists = baselineScores(uniformScores(99), new Int32Array(99), 1);
     expect(tiedRanks(0.5, -1, lists)).toEqual(tiedRanks(0.5, 0, lists));
     expect(tiedRanks(0.5, 7, lists)).toEqual(tiedRanks(0.5, 0, lists));
@@ -346,7 +351,7 @@ describe('query density and its parts', () => {
     readonly by_region: readonly { readonly region: number; readonly share: number; readonly query_density: number }[];
   }
 
-  it.each(driftCases<Input, Expected>('query_density'))('equal the reference: $name', ({ input, expected }) => {
+  it.each(driftCases<Input, Expected>('query_density'))('equal the reference values: $name', ({ input, expected }) => {
     const { scores, regions, sessions } = input;
     const lists = baselineScores(input.baseline_scores, input.baseline_regions, input.regions_total);
     const ranks = scores.map((score, i) => tiedRanks(score, regions[i] ?? -1, lists, input.min_region_baseline));
@@ -397,7 +402,7 @@ describe('query density and its parts', () => {
 });
 
 describe('regionTable', () => {
-  it('lists the region that explains most of the drop first, and the parts sum to the whole', () => {
+  it('lists the region that explains most of the drop first, and the explained parts sum to the whole drop', () => {
     const density = densityOfDrawn(draw(3));
     const table = regionTable(density?.regions ?? [], [0.4, 0.3, 0.3]);
     const explained = table.map((row) => row.explained);

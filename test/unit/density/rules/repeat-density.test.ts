@@ -16,7 +16,7 @@ const lost = (n: number, dropped: number): ScorePair[] =>
   same(n).map((pair, i) => (i < n - dropped ? pair : { ...pair, now: -1 }));
 
 describe('repeatDensity', () => {
-  it('is exactly 1 for an unchanged store, and claims no more than the number of queries allows', () => {
+  it('is exactly 1 for an unchanged store, with an interval that reflects the number of queries', () => {
     const { density, ciLow, ciHigh, ciMethod, dropped } = repeatDensity(same(100), scores);
     expect({ density, ciMethod, dropped }).toEqual({ density: 1, ciMethod: 'wilson', dropped: 0 });
     // The bound is exp(-0.037 ln 100): Wilson's upper bound for 0 of 100 is 0.037, and each such query may have the
@@ -41,7 +41,7 @@ describe('repeatDensity', () => {
     expect(repeatDensity(gained, scores).ciLow).toBeGreaterThan(1);
   });
 
-  it('lies within its bounds, whatever was found', () => {
+  it('lies within its confidence interval for any scores', () => {
     const score = double({ min: -1, max: 1, noNaN: true });
     assert(
       property(array(record({ before: score, now: score }), { minLength: 1, maxLength: 60 }), (pairs) => {

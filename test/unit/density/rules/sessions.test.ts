@@ -18,12 +18,12 @@ function query(id: string, session: string | null, row: number | null): Measured
 
 describe('sessions without a name', () => {
   // A cosine of 0.995 is an angle of 5.7 degrees.
-  it('are groups of nearly equal queries, linked through each other', () => {
+  it('are groups of nearly equal queries, which may be linked through other queries', () => {
     const vectors = matrixOf([0, 90, 5, 96, 10, 200].map(angle));
     expect([...groupRepeats(vectors, [0, 1, 2, 3, 4, 5])]).toEqual([0, 1, 0, 3, 0, 5]);
   });
 
-  it('do not depend on the length of the vectors nor on the order of the queries', () => {
+  it('do not depend on the length of the vectors or the order of the queries', () => {
     const degrees = fc.array(fc.integer({ min: 0, max: 359 }), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(degrees, (given) => {

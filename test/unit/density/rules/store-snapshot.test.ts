@@ -26,7 +26,7 @@ interface Expected {
 const coverageOf = (real: readonly (readonly number[])[], fake: readonly (readonly number[])[], k: number, scale = 1) =>
   manifoldCoverage(pairDistances(rowsToMatrix(real, scale), rowsToMatrix(fake, scale)), k);
 
-describe('precision and coverage, as scikit-learn', () => {
+describe('precision and coverage, compared with scikit-learn', () => {
   it.each(referenceCases<Input, Expected>('prdc'))('$name', ({ input, expected }) => {
     const { precision, coverage } = expected;
     expect(coverageOf(input.real, input.fake, input.k, input.scale)).toEqual(near({ precision, coverage }));
@@ -61,12 +61,12 @@ describe('precision and coverage', () => {
     );
   });
 
-  it('exclude everything from the ball of a row that has enough copies', () => {
+  it('exclude everything from the ball of a row that has at least k duplicates', () => {
     const copies = [[1], [1], [1]];
     expect(coverageOf(copies, [[1], [2]], 2)).toEqual({ precision: 0, coverage: 0 });
   });
 
-  it('use the farthest neighbor if there are fewer than k', () => {
+  it('use the farthest neighbor if there are fewer than k neighbors', () => {
     expect(coverageOf([[0], [3]], [[2.9], [3.1]], 5)).toEqual({ precision: 1, coverage: 1 });
     expect(coverageOf([[0], [3]], [[3], [6]], 5)).toEqual({ precision: 0.5, coverage: 0.5 });
   });
@@ -88,7 +88,7 @@ function around(axis: number, count: number, dimensions = 8): Float32Array[] {
 const store = matrixOf([...around(0, 300), ...around(1, 200), ...around(2, 100)]);
 
 describe('a snapshot of a store', () => {
-  it('finds its topics with their shares, centroid and vector length', () => {
+  it('contains the share of each topic, the mean vector length and the number of rows', () => {
     const snapshot = takeStoreSnapshot(store, 1);
     const shares = [0, 1, 2].map((axis) => {
       const members = [...(snapshot?.shares.keys() ?? [])].filter((cluster) => {
@@ -108,7 +108,7 @@ describe('a snapshot of a store', () => {
     expect(takeStoreSnapshot(store, 3)).toEqual(takeStoreSnapshot(store, 3));
   });
 
-  it('leaves out and counts vectors without a direction', () => {
+  it('excludes vectors without a direction', () => {
     const broken = matrixOf([...around(0, 5), new Float32Array(8), new Float32Array(8).fill(Number.NaN)]);
     expect(takeStoreSnapshot(broken, 1)).toMatchObject({ rows: 5 });
     expect(takeStoreSnapshot(matrixOf([new Float32Array(8)]), 1)).toBeNull();
@@ -127,13 +127,13 @@ describe('a snapshot of a store', () => {
   });
 });
 
-describe('a store against its traffic', () => {
+describe('a store compared with its traffic', () => {
   const snapshot = takeStoreSnapshot(store, 1);
   if (snapshot === null) throw new Error('the store has vectors');
   const compare = (queries: readonly Float32Array[], weights?: readonly number[]) =>
     compareStoreWithTraffic(store, snapshot, matrixOf(queries), weights ?? queries.map(() => 1));
 
-  it('with the same distribution of live queries has a small divergence and no unused cluster', () => {
+  it('with the same distribution as its live queries has a small divergence and is near most of them', () => {
     const traffic = compare([...around(0, 150), ...around(1, 100), ...around(2, 50)]);
     expect(traffic?.divergenceBits).toBeLessThan(0.1);
     expect(traffic?.queriesApart).toBeLessThan(0.3);
@@ -146,7 +146,7 @@ describe('a store against its traffic', () => {
     expect(traffic?.queryShares).toContain(0);
   });
 
-  it('with live queries that the store does not cover is far from them', () => {
+  it('is far from live queries that it does not cover', () => {
     expect(compare(around(5, 100))?.queriesApart).toBe(1);
   });
 
@@ -162,7 +162,7 @@ describe('a store against its traffic', () => {
     expect(first.reduce((sum, share) => sum + share, 0)).toBeCloseTo(0.9, 9);
   });
 
-  it('is not compared with too few queries or with queries from another model', () => {
+  it('cannot be compared with too few queries or with queries of another dimension', () => {
     expect(compare(around(0, 1))).toBeNull();
     expect(compare(around(0, 10, 4))).toBeNull();
   });

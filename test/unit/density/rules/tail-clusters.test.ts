@@ -53,7 +53,7 @@ function hourWith(share: number) {
 }
 
 describe('uncovered topics', () => {
-  it('are found: the missing topic is one nearly pure cluster, with its share of traffic and its examples', () => {
+  it('are found: the missing topic forms one nearly pure cluster with its share of traffic and its examples', () => {
     const { side, topicOf } = hourWith(0.1);
     const found = tailClusters(side, baselineSide, 1);
     if (found.kind !== 'clusters') throw new Error('There were too few queries.');
@@ -120,7 +120,7 @@ describe('uncovered topics', () => {
     });
   });
 
-  it('keep their share of traffic when more than 2,000 sessions are cut to 2,000', () => {
+  it('keep their share of traffic if more than 2,000 sessions are reduced to 2,000', () => {
     const { side } = hourWith(0.1);
     const many = Array.from({ length: 30 }, (_, copy) =>
       side.tail.map((query) => ({
@@ -155,7 +155,7 @@ describe('mergeSimilar', () => {
     closeness: new Float64Array(8).fill(Math.cos(Math.PI / 18)),
   };
 
-  it('merges clusters that are as similar as their members, also through a third one', () => {
+  it('merges clusters that are as similar as their members, even if linked only through a third cluster', () => {
     const merged = mergeSimilar(rows, clustering, [0, 1, 2, 3]);
     expect(merged.map(({ labels }) => labels)).toEqual([[0, 1, 2], [3]]);
     expect(merged[0]?.rows).toEqual([0, 1, 2, 3, 4, 5]);

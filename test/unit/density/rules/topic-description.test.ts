@@ -85,7 +85,7 @@ describe('the label of a topic', () => {
     'Can I get a refund for the last month?',
   ];
 
-  it('contains what its queries mention and others do not', () => {
+  it('contains words that its queries use and others do not', () => {
     const topic = [
       'How do I apply for parental leave?',
       'How long is parental leave for fathers?',
@@ -106,13 +106,13 @@ describe('the label of a topic', () => {
   });
 });
 
-it('a topic is shown by its words, or by its id if no texts are stored', () => {
+it('names a topic by its label, or by its id if no texts are stored', () => {
   expect(topicName({ id: 't-1', label: ['parental', 'leave'] })).toBe('parental leave');
   expect(topicName({ id: 't-1', label: [] })).toBe('t-1');
 });
 
 describe('the chunks nearest to a topic', () => {
-  it('are found by most queries; ties are ordered by similarity, with their mean cosine', () => {
+  it('are those that most queries found, with their mean cosine; ties are ordered by cosine', () => {
     expect(
       nearestChunks([
         [
@@ -132,7 +132,7 @@ describe('the chunks nearest to a topic', () => {
     ]);
   });
 
-  it('are at most five, in any order of the queries', () => {
+  it('are at most five, and do not depend on the order of the queries', () => {
     const chunk = fc.tuple(
       fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       fc.integer({ min: 0, max: 8 }).map((n) => n / 8),
@@ -162,12 +162,12 @@ describe('the examples of a topic', () => {
     expect(distinctExamples(members, members, texts)).toEqual(['a', 'c', 'e']);
   });
 
-  it('are the chosen ones if no texts are stored', () => {
+  it('are the given queries if no texts are stored', () => {
     expect(distinctExamples(['a', 'b', 'e'], members, new Map())).toEqual(['a', 'b', 'e']);
   });
 });
 
-describe('the segments most concerned', () => {
+describe('the segments most affected', () => {
   const many = (count: number, tags: Record<string, string>) => Array.from({ length: count }, () => tags);
   const traffic = [...many(80, { tenant: 'acme', plan: 'free' }), ...many(20, { tenant: 'beta', plan: 'free' })];
 
@@ -176,7 +176,7 @@ describe('the segments most concerned', () => {
     expect(concernedSegments(topic, traffic, ['tenant', 'plan'])).toEqual([['tenant=beta', 0.9]]);
   });
 
-  it('are empty if all segments have the topic equally, or queries have no segments', () => {
+  it('are absent if all segments ask equally often about the topic, or if queries have no segments', () => {
     expect(concernedSegments(traffic.slice(70), traffic, ['plan'])).toEqual([]);
     expect(concernedSegments(many(1, { tenant: 'acme' }), traffic, ['tenant'])).toEqual([]);
     expect(concernedSegments(many(20, {}), traffic, ['tenant'])).toEqual([]);

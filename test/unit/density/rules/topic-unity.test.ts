@@ -22,7 +22,7 @@ describe('queries of a cluster, by dense vectors', () => {
     expect(subjectsOf(mixed, sample, 1)).toBe('one');
   });
 
-  it('are no topic if they have four subjects in equal parts', () => {
+  it('are not a topic if they have four subjects in equal parts', () => {
     expect(subjectsOf(ask([0, 2, 4, 6]), sample, 1)).toBe('several');
     expect(subjectsOf(ask([1, 3, 5, 7]), sample, 1)).toBe('several');
   });
@@ -65,7 +65,7 @@ describe('queries of a cluster, by their words', () => {
       asked.flatMap(({ subject }, row) => (chosen.includes(subject) ? [row] : [])),
     );
 
-  it('have four subjects if each has its own words', () => {
+  it('are not a topic if each subject has its own words', () => {
     expect(subjectsOf(of(...subjects.slice(0, 4)), sample, 1)).toBe('several');
   });
 

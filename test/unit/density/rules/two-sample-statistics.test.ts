@@ -10,12 +10,12 @@ import {
 } from '../../../../src/density/rules/two-sample-statistics.ts';
 import { aScoreSample, near, referenceCases, type ScoreInput } from './two-sample-reference.ts';
 
-// Excludes statistics with weights, which this test does not cover.
+// Excludes cases with weights, which `wassersteinDistance` does not support.
 const wassersteinCases = referenceCases<ScoreInput, { readonly W1: number }>('wasserstein_1d').filter(
   ({ input }) => !('wx' in input),
 );
 
-describe('Wasserstein-1, as SciPy', () => {
+describe('Wasserstein-1, compared with SciPy', () => {
   it.each(wassersteinCases)('$name', ({ input: { x, y }, expected }) => {
     expect(wassersteinDistance(x, y)).toEqual(near(expected.W1));
   });
@@ -44,7 +44,7 @@ describe('Wasserstein-1', () => {
     );
   });
 
-  it('is symmetric, 0 for equal samples, and no detour is shorter', () => {
+  it('is symmetric, is 0 for equal samples, and satisfies the triangle inequality', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, aScoreSample, (x, y, z) => {
         const distance = wassersteinDistance(x, y);
@@ -62,14 +62,14 @@ describe('Wasserstein-1', () => {
 
 const mannWhitneyCases = referenceCases<ScoreInput, { readonly A: number }>('mann_whitney');
 
-describe('Mann-Whitney, as SciPy', () => {
+describe('Mann-Whitney, compared with SciPy', () => {
   it.each(mannWhitneyCases)('$name', ({ input, expected }) => {
     expect(mannWhitney(input.x, input.y)).toEqual(near(expected.A));
   });
 });
 
 describe('Mann-Whitney', () => {
-  it('counts pairs, and ties as one half', () => {
+  it('is the share of pairs in which the first sample wins, with ties as one half', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const u = x.reduce((sum, a) => sum + y.reduce((wins, b) => wins + (a > b ? 1 : a === b ? 0.5 : 0), 0), 0);
@@ -78,7 +78,7 @@ describe('Mann-Whitney', () => {
     );
   });
 
-  it('is mirrored when the samples are exchanged', () => {
+  it('becomes 1 minus its value if the samples are exchanged', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         expect(mannWhitney(y, x)).toBeCloseTo(1 - mannWhitney(x, y), 12);
@@ -103,7 +103,7 @@ describe('Mann-Whitney', () => {
     expect(mannWhitney([0.5, 0.5], [0.5])).toBe(0.5);
   });
 
-  it('keeps A when every score is doubled', () => {
+  it('does not change if every score is duplicated', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         expect(mannWhitney([...x, ...x], [...y, ...y])).toBeCloseTo(mannWhitney(x, y), 12);
@@ -118,7 +118,7 @@ describe('Mann-Whitney', () => {
 
 const cases = referenceCases<ScoreInput, Readonly<Record<string, number>>>('ks_2samp');
 
-describe('Kolmogorov-Smirnov, as SciPy', () => {
+describe('Kolmogorov-Smirnov, compared with SciPy', () => {
   it.each(cases)('$name', ({ input: { x, y }, expected }) => {
     const { p_exact: _, ...asymptotic } = expected;
     const result = kolmogorovSmirnov(x, y);
@@ -168,7 +168,7 @@ describe('Kolmogorov-Smirnov', () => {
     );
   });
 
-  it('does not change when every score is doubled', () => {
+  it('does not change if every score is duplicated', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         expect(kolmogorovSmirnov([...x, ...x], [...y, ...y]).d).toBeCloseTo(kolmogorovSmirnov(x, y).d, 12);
@@ -186,7 +186,7 @@ interface Input {
   readonly baseline_counts: readonly number[];
 }
 
-describe('divergence of shares, as SciPy', () => {
+describe('divergence of shares, compared with SciPy', () => {
   it.each(referenceCases<Input, { readonly JS_divergence_bits: number }>('share_divergence'))(
     '$name',
     ({ input, expected }) => {
@@ -227,7 +227,7 @@ describe('divergence of shares', () => {
     );
   });
 
-  it('is 1 bit if nothing is shared', () => {
+  it('is 1 bit if no category is shared', () => {
     expect(shareDivergence([5, 0], [0, 9])).toBe(1);
   });
 
@@ -235,7 +235,7 @@ describe('divergence of shares', () => {
     expect(shareDivergence([5], [9])).toBe(0);
   });
 
-  it('rejects lists that count nothing or differ in length', () => {
+  it('rejects counts that are all zero, and lists of different lengths', () => {
     expect(() => shareDivergence([0], [1])).toThrow(RangeError);
     expect(() => shareDivergence([1, 2], [1])).toThrow(RangeError);
   });
@@ -247,7 +247,7 @@ interface PsiInput {
   readonly bins: number;
 }
 
-describe('population stability index, as NumPy', () => {
+describe('population stability index, compared with NumPy', () => {
   it.each(referenceCases<PsiInput, { readonly PSI: number }>('psi'))('$name', ({ input, expected }) => {
     expect(populationStabilityIndex(input.baseline, input.current, input.bins)).toEqual(near(expected.PSI));
   });

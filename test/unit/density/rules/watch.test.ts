@@ -104,31 +104,37 @@ const sentences = ({ events = [] }: WatchStep): string[] =>
 describe('the density monitor', () => {
   it.each<[string, DensityState, WatchObservation, DensityState['phase']['kind'], string[]]>([
     [
-      'learns on',
+      'continues to learn while traffic is insufficient',
       learning,
       { kind: 'traffic_insufficient', progress: { days: 2, sessions: 90 }, untilMs: NOW },
       'learning',
       [],
     ],
     [
-      'starts with a baseline, and lets the queries of older ones go',
+      'starts watching with a baseline, and releases the queries of older baselines',
       learning,
       built('page'),
       'watching',
       ['releaseBefore', 'event'],
     ],
-    ['closes a window', watching, aWindow(20, 0.2), 'watching', ['measurements', 'windows']],
+    ['stores the measurements of a closed window', watching, aWindow(20, 0.2), 'watching', ['measurements', 'windows']],
     [
-      'has the alarms of both levels investigated',
+      'raises alerts of both levels for a poorly covered window',
       watching,
       aWindow(400, 0.9),
       'watching',
       ['measurements', 'windows', 'raised page', 'raised ticket'],
     ],
-    ['waits while the baseline is searched again', watching, changedTo(replay), 'replaying', ['event']],
-    ['learns again if none of it is stored', watching, changedTo({ kind: 'learn' }), 'learning', ['event']],
+    ['waits while the baseline queries are replayed', watching, changedTo(replay), 'replaying', ['event']],
     [
-      'stays when the baseline finds the same',
+      'learns again if the baseline queries cannot be replayed',
+      watching,
+      changedTo({ kind: 'learn' }),
+      'learning',
+      ['event'],
+    ],
+    [
+      'continues with the baseline if its queries still find the same chunks',
       watching,
       changedTo({
         kind: 'keep',
@@ -137,10 +143,10 @@ describe('the density monitor', () => {
       'watching',
       ['event'],
     ],
-    ['learns when the replay came to nothing', replaying, { kind: 'replay_insufficient' }, 'learning', []],
-    ['goes on with the baseline of the replay', replaying, built('page', 2), 'watching', ['releaseBefore', 'event']],
+    ['learns again if the replay was insufficient', replaying, { kind: 'replay_insufficient' }, 'learning', []],
+    ['continues with the baseline of the replay', replaying, built('page', 2), 'watching', ['releaseBefore', 'event']],
     [
-      'stays as it is when more is known of what it measures with',
+      'continues unchanged if an unknown part of its fingerprint is identified',
       watching,
       { kind: 'measurement_identified', fingerprint: second },
       'watching',
@@ -179,11 +185,11 @@ describe('the density monitor', () => {
     expect(outcomes[3]).toMatchObject({ value: 400, details: { not_measurable: { no_vector: 2 } } });
   });
 
-  it('compares no window if there is no baseline', () => {
+  it('rejects a window if there is no baseline', () => {
     expect(() => transition(settings, learning, aWindow(20, 0.2))).toThrow('learning');
   });
 
-  it('only creates tickets on a provisional baseline, and replaces it once a day', () => {
+  it('creates only tickets with a provisional baseline, and tries to replace that baseline once a day', () => {
     expect(Object.keys((provisional.phase as WatchingPhase).alerts)).toEqual(['ticket']);
     const nextDay = { ...provisional, closedMs: NOW + DAY };
     expect(isUpgradeDue(settings, provisional, new Date(NOW))).toBe(false);
@@ -196,9 +202,9 @@ describe('the density monitor', () => {
   });
 
   it.each([
-    ['a page', watching],
+    ['watching', watching],
     ['a replay', replaying],
-    ['nothing', learning],
+    ['learning', learning],
   ])('starts over on request, from %s', (_, state) => {
     const since = new Date(NOW + 2 * DAY);
     const step = startOver('docs', state, { at: new Date(NOW + 3 * DAY), reason: 'new product', since });

@@ -29,7 +29,7 @@ describe('a file of sessions', () => {
     expect(await read(' a\r\na \r\nb\r\n\r\n\n')).toEqual([0, 0, 1]);
   });
 
-  it('is empty if it has no name', async () => {
+  it('yields no sessions if it is empty', async () => {
     expect(await read('')).toEqual([]);
   });
 

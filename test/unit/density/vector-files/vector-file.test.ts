@@ -36,7 +36,7 @@ async function refusal(name: string, content: string | Buffer): Promise<string> 
 const rowsOf = ({ rows, columns, data }: Matrix): number[][] =>
   Array.from({ length: rows }, (_, row) => [...data.subarray(row * columns, (row + 1) * columns)]);
 
-/** Rows of float32 numbers whose first number is not zero. */
+/** Rows of float32 numbers, possibly all zero; `withDirection` sets the first number of each row to 1. */
 const someVectors = fc.integer({ min: 1, max: 5 }).chain((columns) =>
   fc.array(
     fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), {
@@ -81,7 +81,7 @@ describe('a .npy file', () => {
     expect(rowsOf(await read('vectors.bin', npyBytes([[1, 2]])))).toEqual([[1, 2]]);
   });
 
-  it.each(['fortran', 'big-endian', 'float16'])('is read in another number layout: %s', async (name) => {
+  it.each(['fortran', 'big-endian', 'float16'])('is read in another number format or order: %s', async (name) => {
     expect(rowsOf(await readVectors(fixture(name)))).toEqual([
       [1.5, -2, 0.25],
       [0, 3, 4],
@@ -100,7 +100,7 @@ describe('a .npy file', () => {
     ['one-dimension', 'contains a 1-dimensional array; save a 2-dimensional array with one row per vector,'],
     ['three-dimensions', 'contains a 3-dimensional array;'],
     ['no-rows', 'contains no vectors; add at least one row.'],
-  ])('is rejected with one sentence: %s', async (name, message) => {
+  ])('is rejected with an explanation: %s', async (name, message) => {
     const path = fixture(name);
     await expect(readVectors(path)).rejects.toMatchObject({
       code: 'file_malformed',
@@ -108,7 +108,7 @@ describe('a .npy file', () => {
     });
   });
 
-  it('is rejected wherever it was truncated', async () => {
+  it('is rejected if it is truncated at any position', async () => {
     const whole = npyBytes([
       [1, 2, 3],
       [4, 5, 6],
@@ -119,7 +119,7 @@ describe('a .npy file', () => {
     expect(await refusal('cut.npy', whole.subarray(0, 5))).toContain('is not a .npy file');
   });
 
-  it('is rejected if it claims more than it has, without allocating the memory', async () => {
+  it('is rejected if its header claims more numbers than it contains', async () => {
     const claims = (shape: string): Buffer => {
       const bytes = npyBytes([[1, 2]]);
       const at = bytes.indexOf('(1, 2), }');
@@ -133,7 +133,7 @@ describe('a .npy file', () => {
   });
 
   it.each([
-    ['of another version', (bytes: Buffer) => bytes.fill(4, 6, 7), 'has version 4 of the .npy format'],
+    ['with another version', (bytes: Buffer) => bytes.fill(4, 6, 7), 'has version 4 of the .npy format'],
     ['with a garbled header', (bytes: Buffer) => bytes.fill('x', 11, 30), 'has an unreadable header'],
     ['with more than one array', (bytes: Buffer) => Buffer.concat([bytes, bytes]), 'has data after its array'],
     [
@@ -185,26 +185,34 @@ describe('a JSONL file of arrays', () => {
     );
   });
 
-  it('is read completely if it is larger than a block and than the initial memory', async () => {
+  it('is read completely if it is larger than a block and the initial buffer', async () => {
     const rows = Array.from({ length: 3000 }, (_, row) => Array.from({ length: 200 }, (_, i) => row + i + 1));
     expect(rowsOf(await read('large.jsonl', rows.map((row) => JSON.stringify(row)).join('\n')))).toEqual(rows);
   });
 
   it.each([
     ['of another length', '[1, 2, 3]', 'has 3 numbers, but line 1 has 2; all lines must have the same length.'],
-    ['cut off', '[1, 2', 'is not a single complete JSON array; write a vector such as [0.1, 0.2] on each line.'],
-    ['that holds NaN', '[NaN, 1.0]', 'has NaN or an infinity; remove it.'],
-    ['that holds a number beyond float32', '[1e39, 1]', 'has NaN, or a number too large for float32; remove it.'],
+    [
+      'that is truncated',
+      '[1, 2',
+      'is not a single complete JSON array; write a vector such as [0.1, 0.2] on each line.',
+    ],
+    ['that contains NaN', '[NaN, 1.0]', 'has NaN or an infinity; remove it.'],
+    [
+      'that contains a number too large for float32',
+      '[1e39, 1]',
+      'has NaN, or a number too large for float32; remove it.',
+    ],
     ['that is a zero vector', '[0, 0.0]', 'has a zero vector, which has no direction; remove it.'],
     ['that is an object', '{"embedding": [1, 2]}', 'is an object; write only its array "embedding" on each line.'],
-    ['that holds a string', '["1", 2]', 'is not a JSON array of numbers;'],
-    ['that holds null', '[null, 2]', 'is not a JSON array of numbers;'],
+    ['that contains a string', '["1", 2]', 'is not a JSON array of numbers;'],
+    ['that contains null', '[null, 2]', 'is not a JSON array of numbers;'],
     ['that is empty', '[]', 'is not a JSON array of numbers;'],
   ])('is rejected for a line %s', async (_what, line, message) => {
     expect(await refusal('bad.jsonl', `[1, 2]\n\n${line}\n[3, 4]\n`)).toContain(`Line 3 of bad.jsonl ${message}`);
   });
 
-  it('is rejected without a row', async () => {
+  it('is rejected if it has no rows', async () => {
     for (const content of ['', '\n\n']) {
       expect(await refusal('empty.jsonl', content)).toBe(
         'empty.jsonl contains no vectors; write one JSON array on each line.',
@@ -214,7 +222,7 @@ describe('a JSONL file of arrays', () => {
 });
 
 describe('a path', () => {
-  it('a missing file or a folder is rejected', async () => {
+  it('to a missing file or a folder is rejected', async () => {
     for (const name of ['nowhere.npy', 'nowhere.jsonl']) {
       await expect(readVectors(join(folder, name))).rejects.toMatchObject({
         code: 'file_unreadable',

@@ -36,7 +36,7 @@ const clicksOf = (days: readonly SummedDay[]) =>
   compareArms(days, design).arms[0]?.comparisons.find(({ measure }) => measure === 'clicked_queries');
 
 describe('two arms', () => {
-  it('are inconclusive within chance, no_change once no difference that matters remains possible, and report the day of a verdict', () => {
+  it('are inconclusive while the difference may be due to chance, and otherwise get a verdict with its date', () => {
     expect(clicksOf([aDay(1, [200, 205], [500, 500])])).toMatchObject({ verdict: 'inconclusive', calledOn: null });
     expect(clicksOf([aDay(1, [40_000, 40_010], [100_000, 100_000])])).toMatchObject({ verdict: 'no_change' });
     expect(clicksOf([aDay(1, [200, 200], [500, 500]), aDay(2, [2000, 1500], [5000, 5000])])).toMatchObject({
@@ -51,12 +51,12 @@ describe('two arms', () => {
     expect(clicksOf([called, ...turned])).toMatchObject({ verdict: 'improvement', calledOn: '2026-11-01' });
   });
 
-  it('are not compared while few sessions differ from the others', () => {
+  it('are not compared while almost all sessions have the same value', () => {
     expect(clicksOf([aDay(1, [0, 12], [5000, 5000])])).toMatchObject({ verdict: 'no_data', difference: null });
     expect(compareArms([], design).arms[0]).toMatchObject({ verdict: 'no_data' });
   });
 
-  it('are worse if any measure is, and swap verdicts when their names are swapped', () => {
+  it('show a regression if a measure does, and get opposite verdicts when their names are swapped', () => {
     assert(
       property(array(integer({ min: 0, max: 400 }), { minLength: 2, maxLength: 8 }), (clicks) => {
         const days = clicks.map((count, i) => aDay(1 + i, [200, count], [400, 400]));
@@ -74,7 +74,7 @@ describe('two arms', () => {
 });
 
 describe('the split', () => {
-  it('that is off is reported first, and no arm is compared', () => {
+  it('is reported as a mismatch if it deviates from the declared shares, and then no arm is compared', () => {
     const found = compareArms([aDay(1, [2000, 1500], [5000, 4000])], design);
     expect(found.split).toMatchObject({ verdict: 'mismatch', calledOn: '2026-11-01' });
     expect(found.arms).toEqual([]);
@@ -117,7 +117,7 @@ const queries = array(
 );
 
 describe('session sums', () => {
-  it('have the ratio, variance and degrees of freedom of `sessionRatio`, however they are divided', () => {
+  it('add up to the ratio, variance and degrees of freedom of `sessionRatio`, however the sessions are divided', () => {
     assert(
       property(queries, (drawn) => {
         // Assigns every session to exactly one of two parts.
@@ -150,7 +150,7 @@ describe('session sums', () => {
     );
   });
 
-  it('have an unknown variance if all sessions are equal', () => {
+  it('have no degrees of freedom if all sessions are equal, and no ratio without feedback', () => {
     const alike = [0.1, 0.2, 0.3].map((cluster) => aQuery({ cluster, probability: cluster, isClicked: true }));
     const { sums } = sumArms('2026-11-20', ['a'], alike, []);
     expect(ratioOf(sums['a clicked_queries'] ?? [])).toMatchObject({ value: 1, degreesOfFreedom: 0 });
@@ -172,7 +172,7 @@ describe('session sums', () => {
 });
 
 describe('sessions', () => {
-  it('exclude sessions with several arms, and report sessions whose value is not an arm', () => {
+  it('with several arms are excluded, and sessions with an undeclared arm are counted separately', () => {
     const day = sumArms(
       '2026-11-20',
       ['a', 'b'],
@@ -188,7 +188,7 @@ describe('sessions', () => {
     expect(Object.keys(day.sums)).toEqual(['b clicked_queries']);
   });
 
-  it('exclude rule-sampled sessions from the split, because a variant that fails more would have more of them', () => {
+  it('that only a rule sampled are excluded from the split, because an arm that fails more would have more of them', () => {
     const day = sumArms(
       '2026-11-20',
       ['a'],

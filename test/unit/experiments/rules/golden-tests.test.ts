@@ -33,13 +33,13 @@ function aTest(parts: Partial<GoldenTest> = {}): GoldenTest {
 }
 
 describe('tests of a shadow', () => {
-  it('share 0.01 over all golden sets, however many tests there are', () => {
+  it('share a false positive rate of 0.01 across all golden sets, however many tests run', () => {
     const levels = Array.from({ length: 60 }, (_, i) => levelOfTest(i + 1, 3));
     expect(levels[0]).toBeCloseTo(0.01 / 6, 12);
     expect(3 * levels.reduce((sum, level) => sum + level, 0)).toBeLessThanOrEqual(0.01 + 1e-12);
   });
 
-  it('run when the number of runs has doubled: after 1, 2, 4, 8, 16, 32 and 64', () => {
+  it('are due each time the number of runs has doubled: after 1, 2, 4, 8, 16, 32 and 64', () => {
     const due: number[] = [];
     for (let runs = 1; runs <= 200; runs++) if (isTestDue(runs, due.length)) due.push(runs);
     expect(due).toEqual([1, 2, 4, 8, 16, 32, 64]);
@@ -72,7 +72,7 @@ describe('enough evidence', () => {
     expect(evidenceOfTests([aTest()], 0.03, 1)).toEqual({ state: 'unknown' });
   });
 
-  it('is forecast for when more runs have averaged out enough of the noise', () => {
+  it('is forecast for the day on which more runs will have averaged out the noise', () => {
     // With deviations of 0.05 between queries and 0.28 between runs, the 5th test detects (3.60 + 1.28) (0.05^2 +
     // 0.28^2 / 16)^.5 / 300^.5 = 0.0243.
     const second = aTest({ number: 2, runs: 2, standardDeviation: Math.hypot(0.05, 0.28 / Math.SQRT2), noise: 0.28 });
@@ -80,7 +80,7 @@ describe('enough evidence', () => {
     expect(sixteen).toEqual({ state: 'days', days: 14 });
   });
 
-  it('requires more queries if they differ by too much', () => {
+  it('requires more queries if the queries differ too much from one another', () => {
     const second = aTest({ number: 2, runs: 2, standardDeviation: 0.3, noise: 0 });
     const evidence = evidenceOfTests([aTest(), second], 0.03, 1);
     expect(evidence.state).toBe('more_questions');

@@ -14,7 +14,7 @@ import { type SummedDay, totalOf } from '../../../../src/experiments/rules/summe
 const dayOf = (number: number): string => new Date(Date.UTC(2026, 0, 1 + number)).toISOString().slice(0, 10);
 
 /** Days of 40 queries in sessions of two; the candidate's mean score exceeds the baseline's by `difference`. */
-function aQuarter(difference: number, days: number, seed = 7): SummedDay[] {
+function daysOfPairs(difference: number, days: number, seed = 7): SummedDay[] {
   const random = randomNumbers(seed);
   return Array.from({ length: days }, (_, day) => {
     const pairs = Array.from({ length: 40 }, (_, place): LivePair => {
@@ -26,7 +26,7 @@ function aQuarter(difference: number, days: number, seed = 7): SummedDay[] {
 }
 
 describe('a pair', () => {
-  it('is scored against the ideal order of both lists', () => {
+  it('is scored against the ideal order of the documents in both lists', () => {
     const grades = new Map([
       ['a', 3],
       ['b', 1],
@@ -80,19 +80,22 @@ describe('days of judged live queries', () => {
     expect(candidate?.value).toBeCloseTo((2 * 0.6 + 4 * 0.5) / 6, 12);
   });
 
-  it('report a worse shadow as a regression, on a day that no longer changes', () => {
-    const days = [...aQuarter(-0.05, 20), ...aQuarter(0.05, 60, 8).map((one, at) => ({ ...one, day: dayOf(20 + at) }))];
+  it('report a worse shadow as a regression, with a date that later days do not change', () => {
+    const days = [
+      ...daysOfPairs(-0.05, 20),
+      ...daysOfPairs(0.05, 60, 8).map((one, at) => ({ ...one, day: dayOf(20 + at) })),
+    ];
     const early = statusOfPairs(days.slice(0, 20), 0.03, 1);
     expect(early).toMatchObject({ verdict: 'regression', evidence: { state: 'decided' } });
     expect([totalOf(days, 'queries'), totalOf(days, 'leftOut')]).toEqual([3200, 80]);
     expect(statusOfPairs(days, 0.03, 1)).toMatchObject({ verdict: 'regression', calledOn: early.calledOn });
   });
 
-  it('report when there is enough evidence, and keep the forecast when later days are similar', () => {
-    const { evidence } = statusOfPairs(aQuarter(0, 5), 0.008, 2);
+  it('forecast how many more days are needed, and have enough evidence after twice as many similar days', () => {
+    const { evidence } = statusOfPairs(daysOfPairs(0, 5), 0.008, 2);
     const days = evidence.state === 'days' ? evidence.days : 0;
     expect(days).toBeGreaterThan(0);
-    expect(statusOfPairs(aQuarter(0, 5 + 2 * days), 0.008, 2).evidence.state).toBe('enough');
+    expect(statusOfPairs(daysOfPairs(0, 5 + 2 * days), 0.008, 2).evidence.state).toBe('enough');
   });
 
   it('report no forecast while the variance is unknown', () => {
@@ -107,7 +110,7 @@ describe('days of judged live queries', () => {
 });
 
 describe('two lists', () => {
-  it('are equal or not by document and order', () => {
+  it('are equal only if they have the same documents in the same order', () => {
     expect(overlapOf(['a', 'b'], ['a', 'b'], null, 10)).toEqual({ overlap: 1, isChanged: false });
     expect(overlapOf(['a', 'b'], ['b', 'a'], null, 10)).toMatchObject({ isChanged: true });
     expect(overlapOf(['a'], ['c'], null, 10)).toEqual({ overlap: 0, isChanged: true });
@@ -120,7 +123,7 @@ describe('two lists', () => {
 });
 
 describe('a share of all traffic', () => {
-  it('weights each query by its inverse probability, with bounds for the effective number of sessions', () => {
+  it('weights each query by its inverse probability, with an interval for the effective number of sessions', () => {
     // One query with weight 30 and ten queries with weight 1.
     const sums = { n: 11, weights: 40, squares: 910 };
     const share = weightedShare(sums, 10);

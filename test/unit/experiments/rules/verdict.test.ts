@@ -18,13 +18,13 @@ describe('the verdict on a shadow', () => {
   });
 });
 
-it('is a regression of an arm by any measure, and an improvement even if other measures are inconclusive', () => {
+it('reports a regression of an arm if any measure regresses, and an improvement even if other measures are inconclusive', () => {
   expect(verdictOnArm(['improvement', 'regression'])).toBe('regression');
   expect(verdictOnArm(['inconclusive', 'improvement', 'no_data'])).toBe('improvement');
   expect(verdictOnArm(['no_change', 'inconclusive'])).toBe('inconclusive');
 });
 
-it('shares the false positive rate evenly between all comparisons', () => {
+it('divides the false positive rate evenly among all comparisons', () => {
   expect(levelOf(4) * 4).toBeCloseTo(0.01, 12);
   expect(levelOf(0)).toBe(0.01);
 });

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { acceptedDropVariance, acceptedVariance } from '../../../../src/golden/rules/run-noise.ts';
 
 describe('the variance between accepted days and generations', () => {
-  it('is unknown with fewer than five', () => {
+  it('is unknown with fewer than five differences', () => {
     expect(acceptedVariance([0.01, -0.01, 0, 0.02])).toBeNull();
     expect(acceptedVariance([0.01, -0.01, 0, 0.02, 0])).not.toBeNull();
   });
 
-  it('is the upper bound of their variance about the baseline', () => {
+  it('is an upper bound of the variance of the differences from the baseline', () => {
     // 0.554298 is the 1 % quantile of chi-square with five degrees of freedom.
     expect(acceptedVariance([0.01, 0.01, 0.01, 0.01, 0.01])).toBeCloseTo(0.0005 / 0.554298, 8);
     expect(acceptedVariance([0, 0, 0, 0, 0])).toBe(0);
@@ -20,7 +20,7 @@ describe('the variance between accepted days and generations', () => {
     expect(bounds.at(-1)).toBeGreaterThan(0.0001);
   });
 
-  it('is estimated from the first thirty, so that a drifting index cannot widen it', () => {
+  it('is estimated from the first 30 differences, so that a drifting index cannot inflate the variance', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { maxLength: 40 }), (later) => {
         const first = Array.from({ length: 30 }, (_, i) => (i % 3) / 100);

@@ -19,22 +19,22 @@ function answers(...ids: readonly string[]) {
   );
 }
 
-describe('the warnings about a mistake in the config or in the set', () => {
-  it('are empty while a judged document is returned, and as many as were requested', () => {
+describe('warnings about a mistake in the config or the golden set', () => {
+  it('are empty if judged documents are returned and the retriever returns as many documents as requested', () => {
     const [first, ...others] = answers('kb-reset', 'kb-aside');
     const one = anAnswer({ queryId: 'q0', documents: documents('x', 'doc-reset-0') });
     expect(first).toBeDefined();
     expect(checkAnswers(queries, [one, ...others], 2)).toEqual({ ids: null, depth: null });
   });
 
-  it('report ids that the retriever never returns, with an example of each side', () => {
+  it('report that no returned document is judged, with an example of a judged and a returned id', () => {
     expect(checkAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
       ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", and the retriever returned "kb-reset-0"; they differ in the prefix ("doc", "kb"). If both ids name the same document, fix either the ids in the set or the config option retriever.results.id.',
       depth: null,
     });
   });
 
-  it('report ids of some documents that the retriever returns in another form', () => {
+  it('report judged ids that the retriever returns in a different form, even if it returns others unchanged', () => {
     const others = answers('DOC_RESET', 'doc-aside').slice(1);
     const one = anAnswer({ queryId: 'q0', documents: documents('doc-reset-0') });
     expect(checkAnswers(queries, [...others, one], 2).ids).toBe(
@@ -46,7 +46,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
     expect(checkAnswers(queries, two, 1).ids).toBeNull();
   });
 
-  it('report fewer documents than requested, after enough answers', () => {
+  it('report a retriever that returns fewer documents than requested, after enough answers', () => {
     const short = answers('doc-reset', 'doc-aside', 'other');
     expect(checkAnswers(queries, short, 10)).toEqual({
       ids: null,
@@ -56,7 +56,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
     expect(checkAnswers(queries, short.slice(0, 4), 10).depth).toBeNull();
   });
 
-  it('are empty for a retriever that failed or found nothing, which is reported elsewhere', () => {
+  it('are empty if all answers are empty or missing, which is reported elsewhere', () => {
     const nothing = queries.map(({ id }) => anAnswer({ queryId: id, outcome: 'empty', documents: [] }));
     expect(checkAnswers(queries, nothing, 10)).toEqual({ ids: null, depth: null });
     expect(checkAnswers(queries, [], 10)).toEqual({ ids: null, depth: null });

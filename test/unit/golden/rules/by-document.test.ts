@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { answersByDocument, documentOf, queriesByDocument, rankingOf } from '../../../../src/golden/rules/score-run.ts';
 import { aGoldenQuery, anAnswer, documents } from '../../../support/builders.ts';
 
-describe('chunks mapped to their documents', () => {
+describe('evaluation by document', () => {
   it.each([
     ['kb-17#3', 'kb-17'],
     ['kb-17#3#b', 'kb-17'],
     ['kb-17', 'kb-17'],
     ['#3', '#3'],
-  ])('map %s to %s', (chunk, document) => {
+  ])('maps the chunk %s to the document %s', (chunk, document) => {
     expect(documentOf(chunk, '#')).toBe(document);
   });
 
-  it('take the best grade of the chunks of a document', () => {
+  it('gives a document the best grade of its chunks', () => {
     const judgments = [
       { documentId: 'a#1', grade: 1 },
       { documentId: 'a#2', grade: 3 },
@@ -25,12 +25,12 @@ describe('chunks mapped to their documents', () => {
     ]);
   });
 
-  it('keep the order of the answer', () => {
+  it('keeps the order of the returned chunks', () => {
     const [answer] = answersByDocument([anAnswer({ documents: documents('b#2', 'a#1', 'b#1') })], '#');
     expect(answer?.documents.map(({ id }) => id)).toEqual(['b', 'a', 'b']);
   });
 
-  it('take a rank for a copy of the same chunk, and none for another chunk of the same document', () => {
+  it('counts a copy of a chunk as a rank, but not another chunk of the same document', () => {
     const found = ['a#1', 'a#2', 'a#1', 'b#1'].map((id) => ({ id, score: 0.5 }));
     const [answer] = answersByDocument([anAnswer({ documents: found })], '#');
     expect(rankingOf(answer?.documents ?? [])).toEqual(['a', null, 'b']);

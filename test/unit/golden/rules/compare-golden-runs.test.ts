@@ -46,7 +46,7 @@ describe('a golden run compared to another one', () => {
     }
   });
 
-  it('shows what dropped, over all queries and in the affected segment', async () => {
+  it('shows a drop over all queries and in the affected segment', async () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
     const differences = await compare(aSide(), fallen, none);
     expect(find(differences, 'hit_rate', 1)).toMatchObject({
@@ -60,7 +60,7 @@ describe('a golden run compared to another one', () => {
     expect(find(differences, 'hit_rate', 1, 'language=de')?.difference).toBe(0);
   });
 
-  it('excludes queries with stale labels: their loss is not caused by the retriever', async () => {
+  it('excludes queries with stale labels, because the retriever did not cause their drop', async () => {
     const stale = new Set(['q0', 'q2', 'q4']);
     const differences = await compare(aSide(), aSide([0, 2, 4]), stale);
     expect(find(differences, 'ndcg', 5)).toMatchObject({
@@ -71,21 +71,21 @@ describe('a golden run compared to another one', () => {
     });
   });
 
-  it('uses the cutoffs and the queries that both contain', async () => {
+  it('uses the cutoffs and the queries that both runs contain', async () => {
     const older = aSide([], { queries: queries.slice(0, 12), settings: aRunSettings({ cutoffs: [5, 10] }) });
     const differences = await compare(older, aSide([15]), none);
     expect(new Set(differences?.map(({ key }) => key.k))).toEqual(new Set([5]));
     expect(find(differences, 'recall', 5)).toMatchObject({ n: 12, excluded: 8, difference: 0 });
   });
 
-  it('has no comparison when the runs have nothing in common', async () => {
+  it('is not compared if the runs have no usable query or no cutoff in common', async () => {
     expect(await compare(aSide([], { queries: [] }), aSide(), none)).toBeNull();
     const other = aSide([], { settings: aRunSettings({ cutoffs: [100] }) });
     expect(await compare(other, aSide(), none)).toBeNull();
     expect(await compare(aSide(), aSide(), new Set(queries.map(({ id }) => id)))).toBeNull();
   });
 
-  it('accounts for the noise of its retriever', async () => {
+  it('has wider bounds if its retriever is noisy', async () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
     const noise = { all: { 'mrr@5': aRerunNoise({ reruns: 5, standardDeviation: 0.5, sharedVariance: 0.25 }) } };
     const quiet = find(await compare(aSide(), fallen, none), 'mrr', 5);
@@ -112,21 +112,21 @@ describe('a golden run of a retriever with known noise', () => {
   const methods = (differences: readonly RunDifference[] | null) =>
     ['all', 'language=en', 'language=de'].map((segment) => find(differences, 'mrr', 5, segment)?.ciMethod);
 
-  it('is compared using that noise wherever it was measured, even with one query', async () => {
+  it('is compared using that noise in each segment where it was measured, even if only one query changed', async () => {
     const differences = await compare(aSide(), one, none, known());
     expect(methods(differences)).toEqual(['reruns', 'reruns', 'bca']);
     expect(find(differences, 'mrr', 5)).toMatchObject({ difference: -0.05, p: 0, verdict: 'regression' });
     expect(find(await compare(aSide(), one, none), 'mrr', 5)?.verdict).toBe('inconclusive');
   });
 
-  it('is compared to the mean score of each query, for any subset of the queries in any order', async () => {
+  it('is compared to the mean score of each query over the reruns, for any subset of the queries in any order', async () => {
     const means = { ...known().means, 'mrr@5': queries.map((_, n) => n / 20) };
     const after = { ...aSide(), queries: queries.toReversed() };
     const differences = await compare(aSide(), after, new Set(['q0', 'q19']), known({ means }));
     expect(find(differences, 'mrr', 5)?.difference).toBeCloseTo(1 - 0.475, 12);
   });
 
-  it('is compared by its queries when the means belong to other queries', async () => {
+  it('is compared by query scores alone if the known means are of other settings, metrics or queries', async () => {
     const stricter = { ...one, settings: { ...settings, relevanceLevel: 2 } };
     const firstOnly = { means: { 'mrr@1': queries.map(() => 1) } };
     const fewer = { means: Object.fromEntries(Object.keys(known().means ?? {}).map((key) => [key, [1, 1]])) };
@@ -139,12 +139,12 @@ describe('a golden run of a retriever with known noise', () => {
     }
   });
 
-  it('of another index generation is compared by its queries', async () => {
+  it('of another index generation is compared by query scores alone', async () => {
     const accepted = { unit: 'generation', differences: {} } as const;
     expect(methods(await compare(aSide(), one, none, known({ accepted })))).not.toContain('reruns');
   });
 
-  it('includes the variance between days from five days on', async () => {
+  it('is compared using the variance between days once five days are known', async () => {
     const after = async (count: number) => {
       const differences = { all: table(Array.from({ length: count }, () => -0.008)) };
       return find(await compare(aSide(), one, none, known({ accepted: { unit: 'day', differences } })), 'mrr', 5);

@@ -13,7 +13,7 @@ const scores = (other: number, step: number): Float64Array =>
 const [usual, alike, worse] = [scores(0.5, 1), scores(0.45, 8), scores(0.1, 2)];
 
 describe('several configurations', () => {
-  it("are compared in pairs, each p adjusted for all of them with Holm's method", () => {
+  it("are compared in pairs, with p-values adjusted by Holm's method", () => {
     const { primary, n } = compareMany([NDCG], [[usual], [alike], [worse]], settings);
     expect(n).toBe(40);
     expect(primary.pairs.map(({ before, after }) => [before, after])).toEqual([
@@ -28,7 +28,7 @@ describe('several configurations', () => {
     expect(primary.pairs[1]?.pHolm).toBeCloseTo(3 * (p[1] ?? 1), 12);
   });
 
-  it('are reported as best when no other is better, and one below the first is a regression', () => {
+  it('are unbeaten if no other is better, and a configuration worse than the first is a regression', () => {
     const compared = compareMany([NDCG], [[usual], [alike], [worse]], settings);
     expect(compared.primary.pairs.map(({ verdict }) => verdict)).toEqual(['no_change', 'regression', 'regression']);
     expect(compared.primary.unbeaten).toEqual([0, 1]);
@@ -38,7 +38,7 @@ describe('several configurations', () => {
     expect(isWorseThanFirst(turned)).toBe(false);
   });
 
-  it('lose a barely significant verdict when there are many of them', () => {
+  it('get an inconclusive verdict for a barely significant difference when there are many of them', () => {
     // Because 6 of 40 queries drop by 0.2, p = 2^-5 for one pair, which is not significant among six pairs.
     const fallen = Float64Array.from(usual, (one, row) => (row < 6 ? one - 0.2 : one));
     expect(compareMany([NDCG], [[usual], [fallen]], settings).primary.pairs[0]).toMatchObject({
@@ -49,7 +49,7 @@ describe('several configurations', () => {
     expect(many.primary.pairs[0]?.verdict).toBe('inconclusive');
   });
 
-  it('are compared by every measure, and the first decides', () => {
+  it('are compared by every measure, and the first measure is the primary one', () => {
     const { measures, primary } = compareMany(
       [MRR, NDCG],
       [

@@ -22,8 +22,8 @@ function numbersOf(comparison: MetricComparison): number[] {
   return Object.values(comparison).filter((value) => typeof value === 'number');
 }
 
-describe('a run against itself', () => {
-  it('has exactly no difference, p = 1 and no change, whatever its scores', () => {
+describe('a run compared with itself', () => {
+  it('has a difference of exactly 0, p = 1 and the verdict no_change, whatever its scores', () => {
     fc.assert(
       fc.property(
         fc.array(score, { minLength: 1, maxLength: 80 }),
@@ -51,12 +51,12 @@ describe('a run against itself', () => {
     );
   });
 
-  it('has an unambiguous verdict on these queries', () => {
+  it('has bounds of exactly 0, even for a single query', () => {
     expect(compare([0.5], [0.5])).toMatchObject({ ciLow: 0, ciHigh: 0, smallestDetectableDifference: null });
     expect(compare(pattern(30), pattern(30))).toMatchObject({ ciLow: 0, ciHigh: 0, ciMethod: 't' });
   });
 
-  it('does not change with the last digit of a score', () => {
+  it('has no difference if the scores differ only by rounding', () => {
     const rounded = pattern(30).map((value) => value + 1e-15);
     expect(compare(pattern(30), rounded)).toMatchObject({ difference: 0, wins: 0, verdict: 'no_change' });
   });
@@ -95,7 +95,7 @@ describe('compareMetric', () => {
     );
   });
 
-  it('turns a regression into an improvement when the runs are exchanged', () => {
+  it('turns a regression into an improvement if the runs are swapped', () => {
     const baseline = pattern(120);
     const candidate = baseline.map((value, i) => (i % 3 === 0 ? value - 0.15 : value));
     const fall = compare(baseline, candidate);
@@ -106,7 +106,7 @@ describe('compareMetric', () => {
     expect(rise.pRandomization).toBe(fall.pRandomization);
   });
 
-  it('reports a regression when every query drops by the same amount, with a point for bounds and no t', () => {
+  it('reports a regression if every query drops by the same amount, with both bounds at the difference and no t', () => {
     const before = new Float64Array(10).fill(0.5);
     const after = new Float64Array(10).fill(0.375);
     const comparison = compareMetric(NDCG, before, after, null, SETTINGS);
@@ -146,7 +146,7 @@ describe('compareMetric', () => {
     });
   });
 
-  it('leaves the change of the dcg of one query unbounded', () => {
+  it('returns infinite bounds for the DCG difference of a single query', () => {
     expect(compare([3], [4], { measure: 'dcg', k: null })).toMatchObject({
       ciLow: Number.NEGATIVE_INFINITY,
       ciHigh: Number.POSITIVE_INFINITY,
@@ -180,7 +180,7 @@ describe('compareMetric', () => {
     expect(comparison.pRandomization).toBeCloseTo(p, 12);
   });
 
-  it('refuses runs of different or no queries', () => {
+  it('refuses runs without queries or with different numbers of queries', () => {
     expect(() => compare([1, 0], [1])).toThrow('Both runs need the same number of scores of ndcg@10, not 2 and 1.');
     expect(() => compare([], [])).toThrow(RangeError);
   });
@@ -223,7 +223,7 @@ describe('compareMetric with the noise of a retriever', () => {
     );
   });
 
-  it('does not conclude from a few reruns without shared noise that there is none', () => {
+  it('does not conclude from a few reruns without shared noise that shared noise is absent', () => {
     const fallen = baseline.map((value) => value - 0.04);
     const noise = aRerunNoise({ reruns: 5, standardDeviation: 0.012 });
     const few = compareMetric(NDCG, baseline, fallen, noise, SETTINGS);
@@ -241,7 +241,7 @@ describe('compareMetric with the noise of a retriever', () => {
     expect(comparison.p).toBeCloseTo(0.5234, 2);
   });
 
-  it('reports a drop with many reruns that is inconclusive with few reruns of the same noise', () => {
+  it('returns a smaller p-value for the same drop and noise when the noise was measured with more reruns', () => {
     const fallen = baseline.map((value) => value - 0.1);
     const pOf = (reruns: number): number => compareMetric(NDCG, baseline, fallen, { ...loud, reruns }, SETTINGS).p;
     expect(pOf(6)).toBeGreaterThan(0.01);
@@ -296,7 +296,7 @@ describe('compareMetric with the known noise of an unchanged retriever', () => {
     expect(known.smallestDetectableDifference).toBeCloseTo(3.41745 * deviation, 5);
   });
 
-  it('compares another index generation by its queries, with no more certainty than generations allow', () => {
+  it('compares another index generation by query scores, and accounts for the variance between generations', () => {
     const twelve = means.map((value, i) => (i % 8 === 0 ? value - 0.2 : value));
     const generation = (accepted: readonly number[]) => compareKnown(twelve, { unit: 'generation', accepted });
     const paired = compareMetric(NDCG, means, twelve, null, { alpha: 0.01, minEffect: 0.01 });

@@ -30,7 +30,7 @@ describe('compareRuns', () => {
     ]);
   });
 
-  it('shows which segment dropped and skips one without queries', () => {
+  it('shows which segment dropped, and skips a segment without queries', () => {
     const { segments } = compareRuns(
       { keys, baseline: [ndcg, mrr], candidate: [fallen, mrr], segments: halves },
       SETTINGS,
@@ -42,7 +42,7 @@ describe('compareRuns', () => {
     expect(segments[0]?.metrics[0]).toMatchObject({ difference: 0, pRandomization: 1, ties: 50 });
   });
 
-  it('measures the noise of reruns for each segment by its own queries', () => {
+  it('measures the noise of reruns separately for the queries of each segment', () => {
     // Between reruns, the scores of the second half of the queries shift together, some by more than their drop in
     // `fallen`.
     const reruns = [-0.2, 0.2, -0.1, 0.1, 0].map((swing) => [
@@ -81,7 +81,7 @@ describe('mostRegressed', () => {
   });
 });
 
-/** Every second query changes by `size`, alternating between a rise and a drop. */
+/** Returns the advice for a comparison in which every second query changes by `size`, alternately up and down. */
 function advice(n: number, size: number, settings: ComparisonSettings = SETTINGS): string[] {
   const baseline = pattern(n);
   const candidate = baseline.map((value, i) => value + ([0, size, 0, -size][i % 4] ?? 0));
@@ -90,11 +90,11 @@ function advice(n: number, size: number, settings: ComparisonSettings = SETTINGS
 }
 
 describe('adviseOnSetSize', () => {
-  it('is null for a set that is large enough', () => {
+  it('returns no advice for a set that is large enough', () => {
     expect(advice(400, 0.05)).toEqual([]);
   });
 
-  it('warns under 100 queries, and not from 100 on', () => {
+  it('warns about fewer than 100 queries', () => {
     expect(advice(99, 0)).toEqual(['99 queries: use at least 100, preferably 300, before you trust a verdict.']);
     expect(advice(1, 0)[0]).toMatch(/^1 query: /);
     expect(advice(100, 0)).toEqual([]);
@@ -110,7 +110,7 @@ describe('adviseOnSetSize', () => {
     ]);
   });
 
-  it('names no number of queries when every difference matters', () => {
+  it('returns no advice about detectable differences if every difference matters', () => {
     expect(advice(100, 0.2, { alpha: 0.05, minEffect: 0 })).toEqual([]);
   });
 });

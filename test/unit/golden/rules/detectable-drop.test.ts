@@ -14,15 +14,15 @@ const check = { ...usualCheck, measure: 'ndcg@10' };
 const constant = aRerunNoise({ isConstant: true });
 
 describe('the chance of a streak of hits', () => {
-  it('equals the count over all sequences', () => {
+  it('equals the share of all sequences that contain such a streak', () => {
     assert(
-      property(integer({ min: 1, max: 4 }), integer({ min: 0, max: 10 }), (row, looks) => {
+      property(integer({ min: 1, max: 4 }), integer({ min: 0, max: 10 }), (row, trials) => {
         let hits = 0;
-        for (let bits = 0; bits < 2 ** looks; bits++) {
-          const sequence = Array.from({ length: looks }, (_, look) => (bits >> look) & 1).join('');
+        for (let bits = 0; bits < 2 ** trials; bits++) {
+          const sequence = Array.from({ length: trials }, (_, trial) => (bits >> trial) & 1).join('');
           if (sequence.includes('1'.repeat(row))) hits++;
         }
-        expect(chanceOfStreak(0.5, row, looks)).toBeCloseTo(hits / 2 ** looks, 12);
+        expect(chanceOfStreak(0.5, row, trials)).toBeCloseTo(hits / 2 ** trials, 12);
       }),
     );
   });
@@ -34,7 +34,7 @@ describe('the chance of a streak of hits', () => {
 });
 
 describe('the detectable drop of a golden set', () => {
-  it('equals that of the check for a retriever that always answers identically', () => {
+  it('equals the threshold of the check for a retriever that always answers identically', () => {
     expect(detectableDrop(constant, 20, check, 2)).toBe(0.02);
   });
 
@@ -44,25 +44,25 @@ describe('the detectable drop of a golden set', () => {
 
   it('is smaller with more runs, and with more queries', () => {
     const noise = aRerunNoise({ ofQueries: 0.01 });
-    const drop = (n: number, looks: number): number => detectableDrop(noise, n, check, looks) ?? Number.NaN;
+    const drop = (n: number, runs: number): number => detectableDrop(noise, n, check, runs) ?? Number.NaN;
     expect(drop(100, 24)).toBeLessThan(drop(100, 2));
     expect(drop(400, 2)).toBeLessThan(drop(100, 2));
   });
 
-  it('is detected four times out of five in a simulation of such retrievers', () => {
+  it('is detected in about 80 % of simulations', () => {
     const noise = aRerunNoise({ standardDeviation: Math.sqrt(2 * 0.0002), ofQueries: 0.01 });
     const drop = detectableDrop(noise, 100, check, 24) ?? Number.NaN;
     const random = uniforms(17);
     const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
     // Variance of the mean: 0.01 / 100 from the queries' own noise, and 0.0002 - 0.01 / 100 from noise that they share.
     const deviation = Math.sqrt(0.0002);
-    const least = Math.max(check.drop, 2.5758293 * Math.sqrt(rerunVariance(noise, 100)));
+    const minimum = Math.max(check.drop, 2.5758293 * Math.sqrt(rerunVariance(noise, 100)));
     let called = 0;
     for (let stream = 0; stream < 2000; stream++) {
       const baseline = (normal() * deviation) / Math.sqrt(10);
       let row = 0;
       for (let run = 0; run < 24 && row < 2; run++) {
-        row = normal() * deviation - drop - baseline <= -least ? row + 1 : 0;
+        row = normal() * deviation - drop - baseline <= -minimum ? row + 1 : 0;
       }
       if (row === 2) called++;
     }

@@ -57,7 +57,7 @@ describe('an exported golden set', () => {
       { judgments: [] },
       'The query "q1" has no judgment, so the format beir would lose it. Use --format questions for a set without judgments.',
     ],
-  ])('in %s is refused in one sentence when an import would change it (%o)', (format, parts, message) => {
+  ])('in %s is refused with the reason and a fix if an import would change it (%o)', (format, parts, message) => {
     const query = { id: 'q1', text: 'a', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }], ...parts };
     expect(() => exportGoldenSet([query], format)).toThrow(new RecalldError('export_impossible', message));
   });

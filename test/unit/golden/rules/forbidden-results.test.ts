@@ -16,7 +16,7 @@ function answer(queryId: string, ids: readonly string[] | 'timeout'): QueryAnswe
 }
 
 describe('a forbidden document', () => {
-  it('is given by its id or by a prefix of it', () => {
+  it('is specified by its id or by a prefix of its id', () => {
     expect(forbids(['d1', 'tenant-b/*'], 'tenant-b/7')).toBe('tenant-b/*');
     expect(forbids(['d1', 'tenant-b/*'], 'd1')).toBe('d1');
     expect(forbids(['d1', 'tenant-b/*'], 'd10')).toBeNull();
@@ -37,7 +37,7 @@ describe('a forbidden document', () => {
 describe('a second request', () => {
   const queries = [query('q1', ['bad']), query('q2', ['bad']), query('q3')];
 
-  it('confirms the documents that it returns again, at any rank, and drops the others', () => {
+  it('confirms the forbidden documents that are returned again, at any rank, and drops the others', () => {
     const first = [answer('q1', ['good', 'bad']), answer('q2', ['bad'])];
     const again = [answer('q1', ['bad', 'good']), answer('q2', ['good'])];
     expect(confirmForbidden(queries, first, again)).toEqual({
@@ -48,7 +48,7 @@ describe('a second request', () => {
     });
   });
 
-  it('that fails leaves the documents of the first unconfirmed', () => {
+  it('that fails leaves the forbidden documents of the first request unconfirmed', () => {
     const first = [answer('q1', ['bad']), answer('q2', 'timeout')];
     expect(confirmForbidden(queries, first, [answer('q1', 'timeout')])).toEqual({
       asked: 1,
@@ -73,7 +73,7 @@ describe('isolation rules of the pipeline', () => {
   const rules = parseRules([{ name: 'tenants', segment: 'tenant', field: null, allow: ['{{tenant}}/*', 'public/*'] }]);
   const ofTenant = (id: string, tags: GoldenQuery['tags']): GoldenQuery => ({ id, text: id, tags, judgments: [] });
 
-  it('forbid documents to golden queries with the tag of their segment, and to no others', () => {
+  it('forbid documents for golden queries that have the tag of the segment, and for no others', () => {
     const queries = [ofTenant('q1', { tenant: 'a' }), ofTenant('q2', {}), ofTenant('q3', { tenant: '' })];
     const answers = queries.map(({ id }) => answer(id, ['a/1', 'b/1', 'public/1']));
     expect(forbiddenResults(queries, answers, rules)).toEqual([{ queryId: 'q1', documentId: 'b/1', rank: 2 }]);
@@ -81,8 +81,8 @@ describe('isolation rules of the pipeline', () => {
   });
 });
 
-describe('a forbidden document with a tag in its pattern', () => {
-  it('is that of the query, and none without the tag', () => {
+describe('a forbidden pattern with a tag', () => {
+  it('matches the tag value of the query, and matches nothing if the query lacks the tag', () => {
     expect(forbids(['{{tenant}}/secret/*'], 'a/secret/1', { tenant: 'a' })).toBe('{{tenant}}/secret/*');
     expect(forbids(['{{tenant}}/secret/*'], 'b/secret/1', { tenant: 'a' })).toBeNull();
     expect(forbids(['{{tenant}}*'], 'b/secret/1', {})).toBeNull();

@@ -35,7 +35,7 @@ describe('the order of chunks', () => {
     );
   });
 
-  it('includes a small topic among the first in its proportion, whatever the order of the store', () => {
+  it('represents a small topic proportionally among the first chunks, whatever the order of the store', () => {
     const order = stratifiedOrder(topics([300, 100]), 3);
     const small = order.slice(0, 100).filter((row) => row >= 300).length;
     // The expected number is 25 of 100; each of about 14 clusters may be off by one.
@@ -71,7 +71,7 @@ describe('a generated query', () => {
     ['What is the section of a beam?', null],
     ['Refund', 'unfit_length'],
     ['word '.repeat(61), 'unfit_length'],
-  ])('"%s" is %s', (question, problem) => {
+  ])('"%s" has the problem %s', (question, problem) => {
     expect(queryProblem(question, chunk)).toBe(problem);
   });
 });
@@ -85,7 +85,7 @@ describe('the prompt', () => {
     expect(user?.content.length).toBeLessThan(6200);
   });
 
-  it('for a repair contains the answer and its error', () => {
+  it('for a repair contains the invalid answer and its error', () => {
     const messages = repairMessages(queryMessages('source', style), 'nonsense', 'it was cut off');
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
     expect(messages[3]?.content).toContain('it was cut off');
@@ -98,17 +98,17 @@ describe('the prompt', () => {
 });
 
 describe('the estimated cost', () => {
-  it('is that of the tokens at their prices', () => {
+  it('is the sum of the input and output tokens at their prices', () => {
     expect(costOf({ input: 2_000_000, output: 500_000 }, { input: 0.4, output: 1.6 })).toBeCloseTo(1.6, 12);
   });
 
-  it('is estimated too high rather than too low: more tokens than English has, and more for other scripts', () => {
+  it('is too high rather than too low: it assumes more tokens than English text has, and even more for other scripts', () => {
     expect(estimateTokens(['How do I reset my password?'])).toBeGreaterThan(7);
     expect(estimateTokens(['配送状況を確認するには'])).toBeGreaterThan(estimateTokens(['abcdefghijk']));
     expect(estimateTokens([])).toBe(0);
   });
 
-  it('grows with the number of queries, and with the length of the chunks', () => {
+  it('grows with the length of the chunks', () => {
     expect(estimateTotal(100, [200, 400])).toEqual({ input: 51_000, output: 8500 });
     expect(estimateTotal(100, [])).toEqual({ input: 0, output: 8500 });
   });

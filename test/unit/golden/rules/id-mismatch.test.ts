@@ -35,7 +35,7 @@ describe('the difference between judged ids and returned ids', () => {
     expect(describeIdDifference(judged, returned)).toEqual({ judged: judged[0], returned: returned[0], differences });
   });
 
-  it('is the most common of several, each judged id counted once', () => {
+  it('is the most common one of several, with each judged id counted once', () => {
     const judged = ['Unrelated', 'A1', 'B1', 'C1'];
     const returned = ['x-unrelated', 'a1', 'b1', 'c1', 'C-1'];
     expect(idsAlike(judged, returned)).toEqual({
@@ -50,12 +50,12 @@ describe('the difference between judged ids and returned ids', () => {
     expect(differenceInWords(['case', 'quotation marks', 'zeros'])).toBe('differ in case, quotation marks and zeros');
   });
 
-  it('is visible even for two ids that look the same, and no control character reaches a terminal', () => {
+  it('is visible even if two ids look the same, and control characters are escaped', () => {
     expect(shownIds('caf\u00e9', 'cafe\u0301')).toEqual(['"caf\\u{00E9}"', '"cafe\\u{0301}"']);
     expect(shownIds('\u001b[31m', 'd\u200b1')).toEqual(['"\\u001b[31m"', '"d\\u{200B}1"']);
   });
 
-  it('is illustrated with ids of both sides, whatever they contain', () => {
+  it('is illustrated with a judged and a returned id, whatever the ids contain', () => {
     const ids = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(ids, ids, (judged, returned) => {

@@ -56,7 +56,7 @@ describe('the problems of a golden set', () => {
     ]);
   });
 
-  it('include queries that no answer can satisfy', () => {
+  it('include queries without a relevant document', () => {
     const [first] = goldenQueries(1);
     const queries = [aGoldenQuery({ ...first, judgments: [{ documentId: 'd1', grade: 1 }] })];
     expect(findJudgmentProblems(queries, 2).withoutRelevant).toEqual(['q1']);

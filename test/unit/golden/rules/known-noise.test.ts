@@ -9,7 +9,7 @@ describe('the variance of a run about the mean of its reruns', () => {
     expect(rerunVariance(aRerunNoise({ isConstant: true }), 100)).toBe(0);
   });
 
-  it('uses upper bounds: ten queries that changed may be seventeen, and nine degrees of freedom are few', () => {
+  it('uses upper bounds for the number of queries that change and for the variance of the mean', () => {
     const noise = aRerunNoise({ standardDeviation: Math.sqrt(2 * 0.0001) });
     // 16.962 is the upper 95 % bound of a Poisson count of 10, and 3.32511 is the 5 % quantile of chi-square with 9
     // degrees of freedom.
@@ -17,19 +17,19 @@ describe('the variance of a run about the mean of its reruns', () => {
     expect(rerunVariance(noise, 100)).toBeCloseTo(expected, 7);
   });
 
-  it('allows a metric to change that was constant by chance', () => {
+  it('is above 0 for a metric that was constant by chance', () => {
     const constant = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0 });
     // In one of ten runs, the scores of -ln 0.05 = 2.9957 of the 100 queries may change by 1.
     expect(rerunVariance(constant, 100)).toBeCloseTo(((2.9957 * 0.1) / 100 / 100) * 1.1, 6);
   });
 
-  it('is less for more queries, but the noise that they share remains', () => {
+  it('is smaller with more queries, but noise that the queries share remains', () => {
     const shared = aRerunNoise({ standardDeviation: 0.02, sharedVariance: 0.0004 });
     expect(rerunVariance(shared, 400)).toBeLessThan(rerunVariance(shared, 100));
     expect(rerunVariance(shared, 1e9)).toBeGreaterThan(0.0002);
   });
 
-  it('exceeds the observed one for 19 of 20 retrievers with noise in a twentieth of their queries', () => {
+  it('exceeds the variance of later runs for 95 % of simulated retrievers with noise in 5 % of the queries', () => {
     const random = uniforms(5);
     const runOnce = (): number[] => Array.from({ length: 80 }, () => (random() < 0.05 ? random() : 0.6));
     const later = moments(Array.from({ length: 2000 }, () => mean(runOnce()))).standardDeviation ** 2;
@@ -45,32 +45,32 @@ describe('the variance of a run about the mean of its reruns', () => {
 describe('the variance of a run after days or generations were accepted', () => {
   const noise = aRerunNoise();
   const reruns = rerunVariance(noise, 100);
-  const after = (accepted: readonly number[], unit: 'day' | 'generation' = 'day', least = 0.02) =>
-    knownVariance(noise, { means: [1], unit, accepted }, 100, least);
+  const after = (accepted: readonly number[], unit: 'day' | 'generation' = 'day', minEffect = 0.02) =>
+    knownVariance(noise, { means: [1], unit, accepted }, 100, minEffect);
   const fiveOf = (difference: number): number[] => [difference, -difference, difference, -difference, difference];
 
-  it('is that of reruns while days show little', () => {
+  it('is the variance of reruns if the days differ little or are too few', () => {
     expect(after([])).toBe(reruns);
     expect(after(fiveOf(0))).toBe(reruns);
     expect(after([0.1, 0.1])).toBe(reruns);
   });
 
-  it('is the variance of days if they differed more, because reruns can be alike by chance', () => {
+  it('is the variance of days if the days differ more than reruns, which can agree by chance', () => {
     // The variance is five squares of 0.008, divided by 0.554298 (the 1 % quantile of chi-square with five degrees of
     // freedom).
     expect(reruns).toBeLessThan((5 * 0.008 ** 2) / 0.554298);
     expect(after(fiveOf(0.008))).toBeCloseTo((5 * 0.008 ** 2) / 0.554298, 8);
   });
 
-  it('is unknown for an index that changes from day to day as if it were rebuilt', () => {
+  it('is unknown for an index that changes as much from day to day as by a rebuild', () => {
     expect(after(fiveOf(0.04))).toBeNull();
   });
 
-  it('is known for an index that changes too little to matter', () => {
+  it('is known for an index whose changes are small compared to the minimum effect', () => {
     expect(after(fiveOf(0.04), 'day', 0.5)).toBeGreaterThan(reruns);
   });
 
-  it('is unknown for a retriever that was constant in all reruns when days change by half the minimum effect', () => {
+  it('is unknown for a retriever with identical reruns if the noise between days exceeds half the minimum effect', () => {
     const constant = aRerunNoise({ isConstant: true, standardDeviation: 0, moved: 0, ofQueries: 0 });
     const of = (difference: number) =>
       knownVariance(constant, { means: [1], unit: 'day', accepted: fiveOf(difference) }, 100, 0.02);
@@ -80,7 +80,7 @@ describe('the variance of a run after days or generations were accepted', () => 
     expect(of(0)).toBe(0);
   });
 
-  it('is unknown for another generation', () => {
+  it('is unknown for another index generation', () => {
     expect(after(fiveOf(0), 'generation')).toBeNull();
   });
 });

@@ -41,7 +41,7 @@ describe('the replacement for a lost document', () => {
     expect(found).toMatchObject({ documentId: 'large', evidence: { kind: 'whole', ofLost: 1 } });
   });
 
-  it('is the list of the parts that it was split into, the longest first', () => {
+  it('is the list of chunks into which the document was split, the longest first', () => {
     const found = findAnchors(lost, [
       candidate('second', sentence('b', 20)),
       candidate('first', `${sentence('a', 20)} b0 b1`),
@@ -58,7 +58,7 @@ describe('the replacement for a lost document', () => {
     expect(findAnchors('', [candidate('empty', '')])).toEqual([]);
   });
 
-  it('never has evidence below the stated bound', () => {
+  it('never has a text overlap below 80 %', () => {
     const word = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
     const text = fc.array(word, { maxLength: 30 }).map((words) => words.join(' '));
     fc.assert(
@@ -89,7 +89,7 @@ describe('a proposal', () => {
     ]),
   );
 
-  it('is made only for labels with a known text, and has a number to accept it by', () => {
+  it('is made only if a replacement was found, and has a number by which users accept it', () => {
     expect(proposals).toEqual([
       { number: 1, queryId: 'q1', from: 'gone', to: [{ documentId: 'new', evidence: same }], grade: 2 },
     ]);
@@ -145,7 +145,7 @@ describe('the judgment of a deleted document', () => {
   const deleted = { queryId: 'q1', documentId: 'withdrawn', grade: 2, fate: 'deleted' } as const;
   const removal = { number: 1, queryId: 'q1', from: 'withdrawn', to: [], grade: 2 };
 
-  it('is proposed for removal, unless another document has the text', () => {
+  it('is proposed for removal, unless another document has the same text', () => {
     expect(proposeLabels([deleted], new Map())).toEqual([removal]);
     const found = [{ documentId: 'new', evidence }];
     expect(proposeLabels([deleted], new Map([['withdrawn', found]]))).toEqual([{ ...removal, to: found }]);
@@ -173,7 +173,7 @@ describe('the judgment of a deleted document', () => {
 });
 
 describe('the acceptance of a proposal', () => {
-  it('accepts the chunks that the person chose', () => {
+  it('applies only to the chunks that the user chose', () => {
     const { accepted, unknown } = matchAcceptances([proposal], [{ queryId: 'q1', from: 'gone', to: ['b'] }]);
     expect(accepted).toEqual([{ ...proposal, to: [{ documentId: 'b', evidence }] }]);
     expect(unknown).toEqual([]);
@@ -199,11 +199,11 @@ const queries = [
 ];
 
 describe('the labels of a golden set', () => {
-  it('are the documents with a positive grade for some query, each once', () => {
+  it('cover the documents with a positive grade for some query, each once', () => {
     expect(judgedDocuments(queries)).toEqual(['a', 'b', 'c']);
   });
 
-  it('are found while every judged document is in the store', () => {
+  it('are not stale while every judged document is in the store', () => {
     expect(probeLabels(queries, new Set(['a', 'b', 'c']), 1)).toEqual({
       kind: 'probed',
       probed: 3,
@@ -216,7 +216,7 @@ describe('the labels of a golden set', () => {
     });
   });
 
-  it('are stale for each query with a superseded document, and a query without any other is unanswerable', () => {
+  it('are stale in each query of a superseded document, and a query without other documents is unanswerable', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1)).toEqual({
       kind: 'probed',
       probed: 3,
@@ -232,11 +232,11 @@ describe('the labels of a golden set', () => {
     });
   });
 
-  it('are counted by the documents that are relevant, whatever others remain', () => {
+  it('make a query unanswerable if no document at the relevance level remains, whatever others remain', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 2)).toMatchObject({ dead: new Set(['q1']) });
   });
 
-  it('are stale if the manifest lists the document as deleted, and are also counted apart from superseded ones', () => {
+  it('are stale if the manifest lists the document as deleted, and are counted separately from superseded ones', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1, new Map([['b', 'deleted']]))).toMatchObject({
       stale: 1,
       deleted: 1,
@@ -248,7 +248,7 @@ describe('the labels of a golden set', () => {
     expect(staleParts(8, 0)).toBe('8 superseded');
   });
 
-  it('keep a query in comparisons when one document is lost: it is scored on the others', () => {
+  it('do not exclude a query from comparisons because a document is lost', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1, new Map([['b', 'lost']]))).toMatchObject({
       stale: 0,
       lost: 1,

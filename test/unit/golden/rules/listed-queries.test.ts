@@ -42,7 +42,7 @@ function list(view: QueryView, against: ComparedSide | null = before) {
 const rows = (view: QueryView) => list(view).map(({ query, score }) => [query.id, score]);
 
 describe('the queries of a run', () => {
-  it('are sorted by score from the lowest, ties by id, those without an answer at 0', () => {
+  it('are sorted by score from the lowest, ties by id, and queries without an answer score 0', () => {
     expect(rows('worst')).toEqual([
       ['emptied', 0],
       ['failed', 0],
@@ -66,7 +66,7 @@ describe('the queries of a run', () => {
     expect(list('worst', null).every(({ before: old }) => old === null)).toBe(true);
   });
 
-  it('are sorted by how much they dropped', () => {
+  it('that regressed are sorted by the size of their drop', () => {
     expect(rows('regressed')).toEqual([
       ['emptied', 0],
       ['failed', 0],
@@ -87,7 +87,7 @@ describe('the queries of a run', () => {
     expect(list('regressed', other).map(({ query }) => query.id)).not.toContain('lost');
   });
 
-  it('are filtered by their outcome', () => {
+  it('are filtered by outcome and by stale labels', () => {
     expect(rows('newly_empty').map(([id]) => id)).toEqual(['stale', 'emptied', 'failed']);
     expect(rows('failed').map(([id]) => id)).toEqual(['failed']);
     expect(list('stale')).toMatchObject([{ query: { id: 'stale' }, staleDocuments: 2 }]);
@@ -96,7 +96,7 @@ describe('the queries of a run', () => {
 });
 
 describe('the queries that changed between two runs', () => {
-  it('are sorted from the most regressed, without stale labels, and marked when they became empty', () => {
+  it('are sorted from the most regressed, exclude stale labels, and are marked if they became empty', () => {
     const earlier = aSide({ rose: ['x', 'd'], emptied: ['x'] });
     const after = aSide({ lost: ['x'], fell: ['x', 'd'], stale: ['x'], emptied: [] });
     const changed = changedQueries(earlier, after, new Set(['stale']), { measure: 'mrr', k: 10 });

@@ -15,7 +15,7 @@ function answer(queryId: string, scores: readonly (number | null)[], outcome: Qu
 }
 
 describe('a no-answer query', () => {
-  it('is answered correctly by no results, and wrongly by any document, whatever its judgments', () => {
+  it('is answered correctly by an empty result, and wrongly by any document', () => {
     const answers = [
       answer('judged', [0.9]),
       answer('q1', [], 'empty'),
@@ -34,24 +34,24 @@ describe('a no-answer query', () => {
   });
 
   it.each([
-    ['only what scores above the limit counts', { maxScore: 0.5, maxResults: 0 }, [0.5, 0.3], 0],
-    ['what scores above it does', { maxScore: 0.5, maxResults: 0 }, [0.51, 0.3], 1],
-    ['and what has no score', { maxScore: 0.5, maxResults: 0 }, [null], 1],
-    ['as many as are allowed are right', { maxScore: null, maxResults: 2 }, [0.9, 0.8], 0],
-    ['one more is not', { maxScore: null, maxResults: 2 }, [0.9, 0.8, 0.1], 1],
-  ])('has the limits of the config: %s', (_, limits, scores, answered) => {
+    ['results at or below the maximum score are ignored', { maxScore: 0.5, maxResults: 0 }, [0.5, 0.3], 0],
+    ['a result above the maximum score counts as an answer', { maxScore: 0.5, maxResults: 0 }, [0.51, 0.3], 1],
+    ['a result without a score counts as an answer', { maxScore: 0.5, maxResults: 0 }, [null], 1],
+    ['the maximum number of results is allowed', { maxScore: null, maxResults: 2 }, [0.9, 0.8], 0],
+    ['one result more than the maximum counts as an answer', { maxScore: null, maxResults: 2 }, [0.9, 0.8, 0.1], 1],
+  ])('is evaluated with the limits of the config: %s', (_, limits, scores, answered) => {
     const found = findFalseAnswers(queries.slice(1, 2), [answer('q1', scores)], limits);
     expect(found).toMatchObject({ asked: 1, failed: 0, answered });
   });
 
-  it('that fails counts against the retriever, and not as an empty answer', () => {
+  it('that fails or is missing counts against the retriever, and not as an empty result', () => {
     const answers = [answer('q1', [], 'empty'), answer('q2', [], 'timeout')];
     const found = findFalseAnswers(queries, answers, defaultNoAnswer);
     expect(found).toMatchObject({ asked: 3, failed: 2, answered: 0 });
     expect(found === null ? null : falseAnswerRatio(found)).toMatchObject({ value: 2 / 3, n: 3 });
   });
 
-  it('is absent from the results of other sets', () => {
+  it('must be in the set for false answers to be reported', () => {
     expect(findFalseAnswers(queries.slice(0, 1), [], defaultNoAnswer)).toBeNull();
   });
 });

@@ -13,7 +13,7 @@ describe('pairs of runs', () => {
     expect([...scores.candidate[0]]).toEqual([0.5, 0.5]);
   });
 
-  it('have a variance of the difference between pairs, which is unknown for one pair', () => {
+  it('show the noise of the difference between runs, which is unknown for a single pair', () => {
     // The differences are 0.1 and 0.3 for the first query and -0.2 and -0.2 for the second, so the variances are 0.02
     // and 0.
     const two = [pair([0.5, 0.5], [0.6, 0.3]), pair([0.5, 0.5], [0.8, 0.3])];

@@ -38,7 +38,7 @@ const grades = (...given: readonly (readonly [string, number])[]): CandidateQuer
 const choice = { max: 10, golden: [], uncovered: new Set<string>() };
 
 describe('the choice of live queries', () => {
-  it('alternates between the reasons, and takes none without a reason', () => {
+  it('alternates between the reasons for a choice, and omits queries without a reason', () => {
     const candidates = [
       aCandidate('bad', 'Why was I charged twice?', { feedback: [thumb('negative')] }),
       aCandidate('bad2', 'Where did my parcel go?', { feedback: [thumb('negative')] }),
@@ -61,7 +61,7 @@ describe('the choice of live queries', () => {
     expect(chooseQueries(candidates, { ...choice, max: 2 })).toHaveLength(2);
   });
 
-  it('chooses the lowest grades first, human grades before model grades, and omits queries with an answer', () => {
+  it('chooses the lowest grades first, prefers human to model grades, and omits queries with a relevant document', () => {
     const person = { documentId: 'a', grade: 3, judge: 'person' } as const;
     const candidates = [
       aCandidate('no', 'How do I cancel?', { grades: grades(['a', 0], ['b', 1]) }),
@@ -77,7 +77,7 @@ describe('the choice of live queries', () => {
     ]);
   });
 
-  it('merges equal queries, with the weight of their samples and all their feedback', () => {
+  it('merges equal queries, and adds up their sampling weights and feedback', () => {
     const [chosen] = chooseQueries(
       [
         aCandidate('a', 'How do I pay?', { probability: 0.1, feedback: [thumb('negative', 2)] }),
@@ -110,7 +110,7 @@ describe('the choice of live queries', () => {
 });
 
 describe('suggested judgments', () => {
-  it('pool documents that were shown, that are returned now, and that users judged', () => {
+  it('cover documents that were shown, are returned now, or were clicked', () => {
     const pooled = suggestJudgments(documents('a', 'b', 'c'), documents('b', 'd'), [click('z')], [], 2);
     expect(pooled.map(({ documentId, shownRank, rank }) => [documentId, shownRank, rank])).toEqual([
       ['b', 2, 1],
@@ -121,16 +121,24 @@ describe('suggested judgments', () => {
   });
 
   it.each<[string, CandidateFeedback[], number | null]>([
-    ['no feedback suggests nothing', [], null],
-    ['a click under a blamed answer is weak', [click('a'), thumb('negative')], 1],
-    ['a click alone is weak', [click('a')], 1],
-    ['a click under a praised answer is strong', [click('a'), thumb('positive')], 2],
-    ['praise without a click says nothing of a document', [thumb('positive')], null],
-    ['blame without a click says nothing of a document', [thumb('negative')], null],
-    ['a judged document is what most say', [relevance('a', 'negative', 2), relevance('a', 'positive'), click('a')], 0],
-    ['a document judged relevant is relevant', [relevance('a', 'positive')], 2],
-    ['a tie of judges leaves the clicks', [relevance('a', 'negative'), relevance('a', 'positive'), click('a')], 1],
-  ])('%s', (_, feedback, grade) => {
+    ['no feedback suggests no grade', [], null],
+    ['a click with negative feedback on the answer suggests grade 1', [click('a'), thumb('negative')], 1],
+    ['a click alone suggests grade 1', [click('a')], 1],
+    ['a click with positive feedback on the answer suggests grade 2', [click('a'), thumb('positive')], 2],
+    ['positive feedback without a click suggests no grade', [thumb('positive')], null],
+    ['negative feedback without a click suggests no grade', [thumb('negative')], null],
+    [
+      'the majority of relevance feedback decides, despite a click',
+      [relevance('a', 'negative', 2), relevance('a', 'positive'), click('a')],
+      0,
+    ],
+    ['positive relevance feedback suggests grade 2', [relevance('a', 'positive')], 2],
+    [
+      'a click decides if relevance feedback is tied',
+      [relevance('a', 'negative'), relevance('a', 'positive'), click('a')],
+      1,
+    ],
+  ])('follow feedback: %s', (_, feedback, grade) => {
     expect(suggestJudgments(documents('a'), [], feedback, [], 10)[0]?.grade).toBe(grade);
   });
 
@@ -144,7 +152,7 @@ describe('suggested judgments', () => {
     expect(suggestJudgments(documents('a'), [], [click('a')], grades, 10)[0]?.grade).toBe(grade);
   });
 
-  it('use no grade of the model', () => {
+  it('ignore grades of the model', () => {
     expect(suggestJudgments(documents('a'), [], [], grades(['a', 3]), 10)[0]?.grade).toBeNull();
   });
 

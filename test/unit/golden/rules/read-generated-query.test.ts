@@ -43,7 +43,7 @@ describe('the completion of a language model', () => {
     [answer('Who opens first? And who last?'), 'Who opens first? And who last?'],
     [answer('2024 opening hours'), '2024 opening hours'],
     [answer('何時に開きますか？'), '何時に開きますか？'],
-  ])('contains the query of %s', (text, query) => {
+  ])('contains a query: %s', (text, query) => {
     expect(readGeneratedQuery(text)).toEqual({ kind: 'query', query });
   });
 
@@ -84,11 +84,11 @@ describe('the completion of a language model', () => {
     [answer('When do they open? Answer: at nine.'), 'contains an answer'],
     [answer('...'), 'is not text'],
     [answer('<question>'), 'is a placeholder'],
-  ])('is invalid: %s', (text, problem) => {
+  ])('is malformed: %s', (text, problem) => {
     expect(readGeneratedQuery(text)).toEqual({ kind: 'malformed', problem: expect.stringContaining(problem) });
   });
 
-  it('is read correctly from badly formatted completions', () => {
+  it('is classified correctly even if it is badly formatted', () => {
     const file = new URL('../../../fixtures/generated-questions/answers.json', import.meta.url);
     const answers = JSON.parse(readFileSync(file, 'utf8')) as readonly string[];
     expect(answers.map((text) => readGeneratedQuery(text).kind)).toEqual([
@@ -103,7 +103,7 @@ describe('the completion of a language model', () => {
     ]);
   });
 
-  it('is never read as something else, whatever it contains', () => {
+  it('is always classified as a query, no query or malformed, whatever it contains', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string().map(answer)), (text) => {
         expect(['query', 'no_query', 'malformed']).toContain(readGeneratedQuery(text).kind);

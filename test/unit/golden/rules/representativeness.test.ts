@@ -14,13 +14,13 @@ function around(axis: number, count: number, seed: number): Float32Array[] {
   });
 }
 
-const kept = (count: number, probability: number, from = 0) =>
+const sampled = (count: number, probability: number, from = 0) =>
   Array.from({ length: count }, (_, i) => ({ probability, cluster: `s${from + i}` }));
 
 describe('a golden set', () => {
   it('with queries on every topic covers live traffic', () => {
     const result = measureRepresentativeness({
-      live: kept(100, 0.5),
+      live: sampled(100, 0.5),
       liveVectors: matrixOf([...around(0, 50, 1), ...around(1, 50, 2)]),
       goldenVectors: matrixOf([...around(0, 20, 3), ...around(1, 20, 4)]),
     });
@@ -28,9 +28,9 @@ describe('a golden set', () => {
     expect(result.represented).toBeGreaterThan(0.85);
   });
 
-  it('lists its missing topics, by weight and not by the number of samples', () => {
+  it('reports the topics it lacks by their share of live traffic, not by their number of samples', () => {
     const result = measureRepresentativeness({
-      live: [...kept(75, 1), ...kept(25, 0.1, 75)],
+      live: [...sampled(75, 1), ...sampled(25, 0.1, 75)],
       liveVectors: matrixOf([...around(0, 75, 1), ...around(5, 25, 2)]),
       goldenVectors: matrixOf(around(0, 40, 3)),
     });
@@ -46,7 +46,7 @@ describe('a golden set', () => {
 
   it('gets weights that give each topic its share of live traffic', () => {
     const { goldenWeights } = measureRepresentativeness({
-      live: [...kept(25, 0.25), ...kept(25, 1, 25)],
+      live: [...sampled(25, 0.25), ...sampled(25, 1, 25)],
       liveVectors: matrixOf([...around(0, 25, 1), ...around(4, 25, 2)]),
       goldenVectors: matrixOf([...around(0, 2, 3), ...around(4, 8, 4)]),
     });
@@ -56,7 +56,7 @@ describe('a golden set', () => {
   });
 
   it('without queries covers nothing, and without live queries its coverage is unknown', () => {
-    const live = { live: kept(4, 0.5), liveVectors: matrixOf(around(0, 4, 1)) };
+    const live = { live: sampled(4, 0.5), liveVectors: matrixOf(around(0, 4, 1)) };
     const none = { rows: 0, columns: 8, data: new Float32Array() };
     expect(measureRepresentativeness({ ...live, goldenVectors: none })).toMatchObject({
       covered: { value: 0, ciLow: 0, n: 4, effectiveSessions: 4 },
@@ -73,9 +73,9 @@ describe('a golden set', () => {
     });
   });
 
-  it('has the same result every time', () => {
+  it('is measured with the same result every time', () => {
     const input = {
-      live: kept(60, 0.3),
+      live: sampled(60, 0.3),
       liveVectors: matrixOf([...around(0, 30, 1), ...around(1, 30, 2)]),
       goldenVectors: matrixOf(around(0, 10, 3)),
     };
@@ -98,7 +98,7 @@ describe('a score weighted by the mix of live traffic', () => {
     expect(score?.effectiveSampleSize).toBeCloseTo(4, 12);
   });
 
-  it('is inconclusive for one query, and null without weights', () => {
+  it('has the bounds 0 and 1 for a single query, and is null if all weights are 0', () => {
     expect(reweightedScore([1, 0], [1, 0])).toMatchObject({ mean: 1, ciLow: 0, ciHigh: 1, n: 1 });
     expect(reweightedScore([1, 0], [0, 0])).toBeNull();
   });

@@ -45,7 +45,7 @@ describe('rerunNoise', () => {
     expect(rerunNoise(runs)?.ofQueries).toBeCloseTo(0.003, 12);
   });
 
-  it('refuses runs of different or no queries', () => {
+  it('refuses runs without queries or with different numbers of queries', () => {
     expect(() => rerunNoise([[1, 0], [1]])).toThrow('Reruns have different numbers of queries.');
     expect(() => rerunNoise([[], []])).toThrow(RangeError);
   });
@@ -57,7 +57,7 @@ describe('measureReruns', () => {
     { measure: 'hit_rate', k: 10 },
   ] as const;
 
-  it('is unknown for one run', () => {
+  it('returns no noise and no means for a single run', () => {
     expect(measureReruns(keys, [[[1], [1]]], [])).toEqual({ noise: {}, means: null });
   });
 
@@ -82,7 +82,7 @@ describe('measureReruns', () => {
     ]);
   });
 
-  it('does not treat a metric as constant while another changed', () => {
+  it('does not treat a metric as constant if another metric changed', () => {
     const hits = [1, 1, 1];
     const moving = measureReruns(
       keys,

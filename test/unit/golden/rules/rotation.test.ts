@@ -13,7 +13,7 @@ const anyScore = fc
   .map(([mean, width]) => aScore({ mean, ciLow: mean - width, ciHigh: mean + width }));
 
 describe('the thresholds after a rotation', () => {
-  it('keep their distance to the scores', () => {
+  it('keep their distance from the scores', () => {
     const pairs = [{ from: [aScore({ mean: 0.9, ciHigh: 0.95 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
     const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, null, null);
     const { mean, upper } = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
@@ -35,7 +35,7 @@ describe('the thresholds after a rotation', () => {
     expect(fallen.verdict).toBe('critical');
   });
 
-  it('are never stricter for the new version than for the old one on any overlapping run', () => {
+  it('are never stricter for the new version than for the old one in any overlapping run', () => {
     const anyPairs = fc.array(fc.record({ from: anyScore, to: anyScore }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(anyPairs, fc.double({ min: 0.01, max: 1, noNaN: true }), (scores, below) => {
@@ -69,7 +69,7 @@ describe('the regressions after a rotation', () => {
     metrics: [aDifference({ difference, p, ciLow: difference - 0.01, ciHigh: difference + 0.01 })],
   });
 
-  it('are counted from the level of the new version when the old one had none', () => {
+  it('are measured from the level of the new version if the old version had not regressed', () => {
     const overlap = { from: against(-0.005, 0.4), to: against(-0.03, 0.001) };
     const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap.from, overlap.to), name);
     expect(evaluateRegression(check, overlap.to, []).verdict).toBe('critical');
@@ -80,12 +80,12 @@ describe('the regressions after a rotation', () => {
     expect(evaluateRegression(check, against(-0.06, 0.001), [], shift).verdict).toBe('critical');
   });
 
-  it('stay counted when the old version had one too', () => {
+  it('are still reported if the old version had regressed too', () => {
     const overlap = { from: against(-0.04, 0.001), to: against(-0.05, 0.001) };
     expect(rotationShifts(checks, 'faq', [], overlap.from, overlap.to)).toEqual({});
   });
 
-  it('never begin with the rotation', () => {
+  it('are never caused by the rotation itself', () => {
     const any = fc.tuple(fc.double({ min: -0.5, max: 0.5, noNaN: true }), fc.constantFrom(0.0001, 0.5));
     fc.assert(
       fc.property(any, any, ([before, p], [after, q]) => {
@@ -99,7 +99,7 @@ describe('the regressions after a rotation', () => {
 });
 
 describe('the overlap of two versions', () => {
-  it('contains the mean level of each, metric by metric, over all queries', () => {
+  it('contains the mean level of each version for each metric', () => {
     const levels = overlapLevels([
       { from: [aScore({ mean: 0.75 })], to: [aScore({ mean: 0.5 })] },
       { from: [aScore({ mean: 0.25 })], to: [aScore({ mean: 0.75 })] },

@@ -17,14 +17,14 @@ function messageOf(answers: Parameters<typeof runFailure>[0]): string | null {
 }
 
 describe('the failure of a golden run', () => {
-  it('is the first real error and its count, never the queries skipped after it', () => {
+  it('is the first real error and its count, and queries that were not sent are counted separately', () => {
     const spared = goldenQueries(40).slice(28).map(notAsked);
     expect(messageOf([...Array.from({ length: 28 }, (_, at) => refused(`q${at}`)), ...spared])).toBe(
       'http://127.0.0.1:9000/search refused the connection; check that the service is running and the port is correct (28 of 40 queries; 12 more were not sent).',
     );
   });
 
-  it('counts queries that failed with another code separately, whatever came before them', () => {
+  it('counts queries that failed with other error codes separately', () => {
     const reset = aFailedAnswer({ errorCode: 'connection_reset', errorMessage: 'http://rag/ closed the connection.' });
     expect(messageOf([anAnswer(), reset, refused('q2'), refused('q3')])).toBe(
       'http://rag/ closed the connection (1 of 4 queries; 2 failed with other errors).',
@@ -42,7 +42,7 @@ describe('the failure of a golden run', () => {
     expect(messageOf([late])).toBe('http://rag/ did not respond within 2000 ms (1 of 1 queries).');
   });
 
-  it('says that no query was requested when another run detected the outage first', () => {
+  it('states that no query was sent if the retriever had failed before the run', () => {
     expect(messageOf(goldenQueries(3).map(notAsked))).toBe(
       'The query was not sent: the retriever had failed for 28 queries in a row (3 of 3 queries).',
     );
@@ -53,8 +53,8 @@ describe('the failure of a golden run', () => {
   });
 });
 
-describe('an answer that the config reads incorrectly', () => {
-  it('is reported with the option that reads it, and no other failure is', () => {
+describe('an answer that the config misreads', () => {
+  it('is reported with the config option to fix, unlike other failures', () => {
     expect(misreadingOption('no_result_list')).toBe('retriever.results.list');
     expect(misreadingOption('missing_id')).toBe('retriever.results.id');
     expect(misreadingOption('connection_refused')).toBeNull();

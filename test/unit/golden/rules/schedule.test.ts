@@ -15,10 +15,10 @@ const ask = (parts: Partial<Parameters<typeof fitsBudget>[0]>): boolean =>
 
 describe('a schedule', () => {
   it.each([
-    ['no run has ended', [], null],
-    ['runs end in time', [250, 299, 300], null],
-    ['most runs take longer than a tick to the next', [290, 310, 320], 310],
-    ['one run of five took longer, as after a cold start', [900, 200, 200, 200, 200], null],
+    ['no run has finished', [], null],
+    ['runs finish in time', [250, 299, 300], null],
+    ['most runs take longer than the interval', [290, 310, 320], 310],
+    ['one of five runs took longer, for example after a cold start', [900, 200, 200, 200, 200], null],
   ])('of five minutes is compared with the median run: %s', (_, durations, expected) => {
     expect(overrunSeconds(durations, 300)).toBe(expected);
   });
@@ -44,7 +44,7 @@ describe('the daily budget', () => {
     expect(ask({ ...watched, purpose: 'escalation', asked: 701 })).toBe(false);
   });
 
-  it('always allows the first full run of the day if the limit does, with or without the reserve', () => {
+  it('always allows the first full run of the day within the limit, even if a reserve is set aside', () => {
     fc.assert(
       fc.property(fc.nat(10_000), fc.nat(10_000), (full, more) => {
         expect(ask({ limit: full + more, planned: full, full, hasSentinel: true })).toBe(true);
@@ -63,11 +63,11 @@ describe('quiet hours', () => {
     ['2026-11-21T00:00:00Z', true],
     ['2026-11-21T05:59:59Z', true],
     ['2026-11-21T06:00:00Z', false],
-  ])('across midnight last from the first to the last minute: %s is %s', (time, expected) => {
+  ])('across midnight include their start but not their end: at %s, isQuiet is %s', (time, expected) => {
     expect(isQuiet(night, 'UTC', at(time))).toBe(expected);
   });
 
-  it('within a day apply only there, and any of several is enough', () => {
+  it('within a day apply only during that interval, and several intervals may be set', () => {
     const hours = [
       { from: 60, to: 120 },
       { from: 720, to: 780 },
@@ -85,7 +85,7 @@ describe('quiet hours', () => {
     expect(isQuiet(night, 'Europe/Paris', at('2026-10-25T21:00:00Z'))).toBe(true);
   });
 
-  it('apply in both of the hours that repeat, and skip the hour that does not exist', () => {
+  it('apply to both occurrences of a repeated hour, and not at all if the hour is skipped', () => {
     const secondHour = [{ from: 120, to: 180 }];
     const autumn = ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z'].map(at);
     expect(autumn.map((time) => isQuiet(secondHour, 'Europe/Paris', time))).toEqual([true, true]);

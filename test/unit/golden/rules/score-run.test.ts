@@ -64,7 +64,7 @@ describe('the scores of a golden run', () => {
     expect(Math.max(...differences)).toBeLessThan(1e-12);
   });
 
-  it('include the gain measures of the settings, with bounds unless there is only one query', async () => {
+  it('include the configured gain measures, whose upper bound is infinite for a single query', async () => {
     const judgments = [
       { documentId: 'd1', grade: 3 },
       { documentId: 'd2', grade: 1 },
@@ -134,7 +134,7 @@ describe('the scores of a golden run', () => {
     expect(once['recall@2']).toBe(1);
   });
 
-  it('leave the rank of a result empty that repeats the id and the score of an earlier result', async () => {
+  it('leave a rank empty if its result repeats both the id and the score of an earlier result', async () => {
     const judgments = [
       { documentId: 'd1', grade: 1 },
       { documentId: 'd2', grade: 1 },
@@ -164,7 +164,7 @@ describe('the scores of a golden run', () => {
     expect(mean['mrr@2']).toBe(0.5);
   });
 
-  it('use the returned order, not that of the document scores', async () => {
+  it('use the returned order, not the order of the document scores', async () => {
     const retrieved = [
       { id: 'x', score: 0.1 },
       { id: 'd1', score: 0.9 },
@@ -172,7 +172,7 @@ describe('the scores of a golden run', () => {
     expect(await means([aGoldenQuery()], [anAnswer({ documents: retrieved })])).toMatchObject({ 'mrr@10': 0.5 });
   });
 
-  it('count grades below the relevance level as not relevant, but as gain of nDCG', async () => {
+  it('count grades below the relevance level as not relevant, but include them in the gain of nDCG', async () => {
     const queries = [aGoldenQuery({ judgments: [{ documentId: 'd1', grade: 1 }] })];
     const scores = await means(queries, [anAnswer()], aRunSettings({ relevanceLevel: 2 }));
     expect(scores).toMatchObject({ 'hit_rate@10': 0, 'recall@10': 0, 'ndcg@10': 1 });
@@ -215,7 +215,7 @@ describe('the scores of a golden run', () => {
     );
   });
 
-  it('never rise when an answer becomes a failure, in any measure, segment or cutoff, and n stays', async () => {
+  it('never rise if an answer becomes a failure, in any measure, segment or cutoff, and n does not change', async () => {
     await fc.assert(
       fc.asyncProperty(aRun, async ({ queries, answers, victim }) => {
         const settings = aRunSettings({ cutoffs: [1, 3, 10], segmentKeys: ['lang'] });
@@ -263,7 +263,7 @@ const aRun = fc
     victim,
   }));
 
-it('include every query in every measure at every cutoff, and one without an answer as 0', () => {
+it('the scores of queries cover every measure at every cutoff, and are 0 for a query without an answer', () => {
   const queries = [
     aGoldenQuery({ id: 'q1', judgments: [{ documentId: 'a', grade: 1 }] }),
     aGoldenQuery({ id: 'q2', judgments: [{ documentId: 'b', grade: 1 }] }),

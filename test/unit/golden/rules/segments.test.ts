@@ -37,7 +37,7 @@ describe('the segments of a golden set', () => {
     expect(overflow).toBe(0);
   });
 
-  it('keep the largest above the maximum, and count the segments merged into `other`', () => {
+  it('above the maximum are reduced to the largest, and the others are counted and merged into `other`', () => {
     const queries = tagged({ lang: 'de' }, { lang: 'en' }, { lang: 'en' }, { lang: 'fr' }, { lang: 'es' });
     expect(groupBySegment(queries, ['lang'], 2)).toEqual({
       segments: [
@@ -57,7 +57,7 @@ describe('the segments of a golden set', () => {
     });
   });
 
-  it('never exceed the maximum by more than `other`, and contain each tagged query exactly once', () => {
+  it('never exceed the maximum by more than `other`, and together contain every tagged query', () => {
     const tags = fc.record(
       { lang: fc.constantFrom('en', 'fr', 'de', 'es'), tenant: fc.constantFrom('a', 'b', 'c') },
       { requiredKeys: [] },

@@ -14,7 +14,7 @@ describe('a sentinel run', () => {
     expect(evaluateSentinel(answered, 0.05, [same], 0)).toEqual({ kind: 'passing' });
   });
 
-  it('fails when nDCG dropped significantly by 0.05 or more, and says so', () => {
+  it('fails if nDCG dropped significantly by 0.05 or more, with the drop as the reason', () => {
     expect(evaluateSentinel(answered, 0.05, [fall], 0)).toEqual({
       kind: 'failed',
       cause: 'scores',
@@ -66,7 +66,7 @@ function choose(
 }
 
 describe('the queries of a sentinel', () => {
-  it('are those that can drop most', () => {
+  it('are those whose scores can drop most', () => {
     expect(choose([[0.2, 1, 0, 0.8]], 2)).toEqual(['q2', 'q4']);
   });
 
@@ -78,13 +78,13 @@ describe('the queries of a sentinel', () => {
     expect(choose(history, 1)).toEqual(['q2']);
   });
 
-  it('include queries that never found anything only when there are no others', () => {
+  it('include queries that never found anything only if there are not enough others', () => {
     const history = [[0, 0.01, 0, 0]];
     expect(choose(history, 1)).toEqual(['q2']);
     expect(choose(history, 4)).toHaveLength(4);
   });
 
-  it('omit queries whose documents are lost', () => {
+  it('omit queries with stale labels', () => {
     expect(choose([[1, 1, 1, 1]], 4, goldenQueries(4), new Set(['q1', 'q2', 'q3']))).toEqual(['q4']);
   });
 
@@ -127,7 +127,7 @@ describe('the queries of a sentinel', () => {
     );
   });
 
-  it('are spread over the file when all scores are perfect', () => {
+  it('are spread over the set if all scores are perfect', () => {
     const queries = goldenQueries(100);
     const chosen = choose([queries.map(() => 1)], 10, queries);
     expect(chosen).not.toEqual(queries.slice(0, 10).map(({ id }) => id));

@@ -16,18 +16,18 @@ describe('two texts', () => {
     expect(normalisedText('?!')).toBe('');
   });
 
-  it('are also split into words in scripts without spaces', () => {
+  it('are split into words even in scripts without spaces', () => {
     expect(wordsOf('配送 status')).toEqual(['配', '送', 'status']);
     expect(wordsOf('Wie zahle ich?')).toEqual(['wie', 'zahle', 'ich']);
   });
 
-  it('with fewer words than a shingle are one shingle', () => {
+  it('with fewer words than the shingle length form a single shingle', () => {
     expect([...shinglesOf(['a', 'b'], 3)]).toEqual(['a b']);
     expect([...shinglesOf(['a', 'b', 'c', 'd'], 3)]).toEqual(['a b c', 'b c d']);
     expect(shinglesOf([], 3).size).toBe(0);
   });
 
-  it('are similar according to the share of common words', () => {
+  it('have a similarity that is their share of common words', () => {
     const [a, b] = [new Set(['x', 'y', 'z']), new Set(['y', 'z', 'u', 'v'])];
     expect(jaccard(a, b)).toBe(2 / 5);
     expect(containment(a, b)).toBe(2 / 3);
@@ -45,15 +45,15 @@ describe('near-duplicates', () => {
 
   it('are exactly the pairs that a comparison of every pair finds', () => {
     fc.assert(
-      fc.property(texts, fc.constantFrom(0.3, 0.5, 0.7, 0.9, 1), (list, least) => {
+      fc.property(texts, fc.constantFrom(0.3, 0.5, 0.7, 0.9, 1), (list, minimum) => {
         const sets = list.map((text) => new Set(wordsOf(text)));
         const expected = sets.flatMap((b, second) =>
           sets.slice(0, second).flatMap((a, first) => {
             const similarity = jaccard(a, b);
-            return similarity >= least ? [{ first, second, similarity }] : [];
+            return similarity >= minimum ? [{ first, second, similarity }] : [];
           }),
         );
-        expect(nearDuplicates(list, least)).toEqual(expected);
+        expect(nearDuplicates(list, minimum)).toEqual(expected);
       }),
     );
   });

@@ -4,7 +4,7 @@ import { guardCell, unguardCell } from '../../../../src/golden/rules/spreadsheet
 
 describe('a cell of a CSV file', () => {
   it.each(['=HYPERLINK("http://a.test")', '+1', '-1', '@SUM(A1)', '\t=1', "'=1"])(
-    'is no formula for a spreadsheet: %j',
+    'is never a formula to a spreadsheet: %j',
     (text) => {
       expect(guardCell(text)).toBe(`'${text}`);
     },

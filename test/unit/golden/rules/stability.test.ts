@@ -12,9 +12,9 @@ const answer = (queryId: string, ids: string, outcome: QueryAnswer['outcome'] = 
   errorMessage: null,
 });
 
-const byQuestion = (answers: readonly QueryAnswer[]) => new Map(answers.map((one) => [one.queryId, one]));
+const byQuery = (answers: readonly QueryAnswer[]) => new Map(answers.map((one) => [one.queryId, one]));
 
-it('the overlap of each query that was answered before counts a repeated document at its first rank', () => {
+it('the overlap covers queries that were answered before and re-asked, with repeats at their first rank', () => {
   const before = [
     answer('same', 'aab'),
     answer('turned', 'ab'),
@@ -22,13 +22,13 @@ it('the overlap of each query that was answered before counts a repeated documen
     answer('was down', '', 'error'),
   ];
   const now = [answer('same', 'ab'), answer('turned', 'ba'), answer('fails', '', 'timeout'), answer('was down', 'ab')];
-  const overlaps = stabilityOf([...before, answer('not asked', 'ab')], byQuestion(now), 10);
+  const overlaps = stabilityOf([...before, answer('not asked', 'ab')], byQuery(now), 10);
   expect(overlaps.map(({ query }) => query)).toEqual(['same', 'turned', 'fails']);
   expect(overlaps.map(({ overlap }) => Number(overlap.toFixed(9)))).toEqual([1, 0.9, 0]);
 });
 
 it('two empty answers are identical', () => {
-  expect(stabilityOf([answer('q', '', 'empty')], byQuestion([answer('q', '', 'empty')]), 10)).toEqual([
+  expect(stabilityOf([answer('q', '', 'empty')], byQuery([answer('q', '', 'empty')]), 10)).toEqual([
     { query: 'q', overlap: 1 },
   ]);
 });

@@ -40,7 +40,7 @@ function reranked(n: number, candidate: number | null, answer: readonly string[]
 }
 
 describe('the stored part of a stage', () => {
-  it('is the ranks of the judged documents, each at its best', () => {
+  it('is the best rank of each judged document', () => {
     const query = aGoldenQuery({
       judgments: [
         { documentId: 'a', grade: 1 },
@@ -53,7 +53,7 @@ describe('the stored part of a stage', () => {
     ]);
   });
 
-  it('is by document if differently split chunks are compared', () => {
+  it('contains the ranks of documents instead of chunks if runs are compared by document', () => {
     const query = aGoldenQuery({ judgments: [{ documentId: 'kb#1', grade: 1 }] });
     expect(answeredStages(query, [{ name: 'words', isSide: true, documents: listed('x#9', 'kb#7') }], '#')).toEqual([
       stage('words', { kb: 2 }, { documents: 2, isSide: true }),
@@ -62,7 +62,7 @@ describe('the stored part of a stage', () => {
 });
 
 describe('a run with reported stages', () => {
-  it('shows what the candidates contain, what each step loses and which queries it changes, adding up to 1', () => {
+  it('shows the recall, loss and changed queries of each step, and recall and losses add up to 1', () => {
     const found = summary([
       reranked(1, 1, ['d1']),
       reranked(2, 9, ['x', 'd2']),
@@ -87,7 +87,7 @@ describe('a run with reported stages', () => {
     expect(sum + (answer?.recall.mean ?? 0)).toBeCloseTo(1, 12);
   });
 
-  it('distinguishes what a filter drops from what is never found and what is cut off', () => {
+  it('distinguishes documents that a filter drops from documents that are never found or are cut off', () => {
     const query = aGoldenQuery({
       judgments: ['kept', 'filtered', 'missing', 'low'].map((documentId) => ({ documentId, grade: 1 })),
     });
@@ -124,7 +124,7 @@ describe('a run with reported stages', () => {
     ]);
   });
 
-  it('counts queries without stages separately, and shows nothing when there are no others', () => {
+  it('counts queries without stages separately, and has no summary if there are no others', () => {
     const unreported: Answered = { query: aGoldenQuery({ id: 'q9' }), answer: anAnswer({ queryId: 'q9' }) };
     expect(summary([reranked(1, 1, ['d1']), unreported])).toMatchObject({ n: 1, unreported: 1 });
     expect(summary([unreported, { query: aGoldenQuery(), answer: aFailedAnswer() }])).toBeNull();

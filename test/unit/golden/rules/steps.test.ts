@@ -38,7 +38,7 @@ async function ask(found: Readonly<Record<string, readonly string[] | null>>, of
 const [first = '', second = ''] = query.steps ?? [];
 
 describe('a golden query with steps', () => {
-  it('asks each step in order and never the text, and keeps the step of each document', async () => {
+  it('sends its steps in order instead of its text, and records the step of each document', async () => {
     const { asked, answer } = await ask({ [first]: ['pet', 'x'], [second]: ['tramiel'] });
     expect(asked).toEqual([first, second]);
     expect(answer.documents.map(({ id, step }) => [id, step])).toEqual([
@@ -67,14 +67,14 @@ describe('a golden query with steps', () => {
     expect(rankingsOf(half.answer.documents)).toHaveLength(2);
   });
 
-  it('asks its text, and changes nothing, without steps', async () => {
+  it('sends its text, and leaves the answer unchanged, if its steps are removed', async () => {
     const { steps: _, ...plain } = query;
     const { asked, answer } = await ask({ [plain.text]: ['pet'] }, plain);
     expect(asked).toEqual([plain.text]);
     expect(answer.documents).toEqual(documents('pet'));
   });
 
-  it('scores union_recall and all_found over all queries of a set in which some have steps', async () => {
+  it('adds union_recall and all_found to the scores of all queries of its set', async () => {
     const { answer } = await ask({ [first]: ['pet', 'x'], [second]: ['y', 'tramiel'] });
     const single = aGoldenQuery({ id: 'q2', judgments: [{ documentId: 'd2', grade: 1 }] });
     const answers = [answer, anAnswer({ queryId: 'q2', documents: documents('x', 'd2') })];
@@ -92,12 +92,12 @@ describe('a golden query with steps', () => {
     expect(mean('all_found', 2)).toMatchObject({ mean: 1 });
   });
 
-  it('has no union measures in a set without steps, where they would repeat recall', async () => {
+  it('is required for union measures, which would repeat recall in a set without steps', async () => {
     const { scores } = await statistics.scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings(), none, never);
     expect(scores.map(({ measure }) => measure)).not.toContain('union_recall');
   });
 
-  it('is compared by its union, and only with a query of the same steps', async () => {
+  it('is compared by the union of its results, and only with a query that has the same steps', async () => {
     const queries = Array.from({ length: 12 }, (_, i) => ({ ...query, id: `q${i}` }));
     const answersOf = (...found: (readonly [string, number])[]) =>
       queries.map(({ id }) =>
@@ -117,14 +117,14 @@ describe('a golden query with steps', () => {
     expect(await statistics.compareRuns(before, incomparable, none, noStatistics, never)).toBeNull();
   });
 
-  it('names the best rank in any step of a forbidden document', async () => {
+  it('reports a forbidden document at its best rank in any step', async () => {
     const { answer } = await ask({ [first]: ['pet', 'x', 'secret'], [second]: ['secret'] });
     expect(forbiddenResults([{ ...query, forbidden: ['secret'] }], [answer])).toEqual([
       { queryId: 'q1', documentId: 'secret', rank: 1 },
     ]);
   });
 
-  it('has returned a document that is within the first k of one of its steps', async () => {
+  it('counts a document as returned within k if any step returns the document in its first k', async () => {
     const { answer } = await ask({ [first]: ['pet', 'x'], [second]: ['y', 'tramiel'] });
     expect([...returnedWithin(answer.documents, 1)].toSorted()).toEqual(['pet', 'y']);
   });

@@ -44,22 +44,22 @@ describe('confirmRegression', () => {
     expect(confirmRegression(history(letters), runs)).toEqual({ verdict, consecutive });
   });
 
-  it('starts again with another baseline', () => {
+  it('restarts the count for another baseline', () => {
     const runs = [...history('RR', 'old'), ...history('R', 'new')];
     expect(confirmRegression(runs, 2)).toEqual({ verdict: 'unconfirmed_regression', consecutive: 1 });
   });
 
-  it('counts a run once that was compared twice', () => {
+  it('counts a run only once even if it was compared twice', () => {
     const once = history('R');
     expect(confirmRegression([...once, ...once], 2)?.verdict).toBe('unconfirmed_regression');
   });
 
-  it('is unknown without a run', () => {
+  it('returns null without a run', () => {
     expect(confirmRegression([], 2)).toBeNull();
   });
 });
 
-function judged(difference: number, p: number, parts: Partial<MeasuredDifference> = {}): MeasuredDifference {
+function measured(difference: number, p: number, parts: Partial<MeasuredDifference> = {}): MeasuredDifference {
   return {
     measure: 'ndcg',
     difference,
@@ -75,25 +75,33 @@ function judged(difference: number, p: number, parts: Partial<MeasuredDifference
 
 describe('classifyDifference', () => {
   it.each([
-    ['a fall that matters and is significant', judged(-0.03, 0.01), 'regression'],
-    ['a fall of exactly what matters', judged(0.78 - 0.8, 0.01), 'regression'],
-    ['a fall of what matters, short by rounding alone', judged(-0.02 + 1e-15, 0.01), 'regression'],
-    ['a rise that matters and is significant', judged(0.03, 0.01), 'improvement'],
-    ['a drop that matters and may be chance', judged(-0.03, 0.06), 'inconclusive'],
-    ['a fall at the very level of the test', judged(-0.03, 0.05), 'inconclusive'],
-    ['a significant fall that may or may not matter', judged(-0.015, 0.001), 'inconclusive'],
-    ['a significant fall that is too small to matter', judged(-0.009, 0.001), 'no_change'],
-    ['a small fall with wide bounds', judged(-0.005, 0.8, { ciLow: -0.06, ciHigh: 0.05 }), 'inconclusive'],
-    ['no query changed, with wide bounds', judged(0, 1, { ciLow: -0.4, ciHigh: 0.4, wins: 0, losses: 0 }), 'no_change'],
-    ['more documents without judgment', judged(0.3, 0.001, { measure: 'unjudged' }), 'inconclusive'],
-  ] as const)('%s', (_what, given, expected) => {
+    ['a significant drop of more than the minimum effect', measured(-0.03, 0.01), 'regression'],
+    ['a significant drop of exactly the minimum effect', measured(0.78 - 0.8, 0.01), 'regression'],
+    [
+      'a significant drop that is below the minimum effect only by rounding',
+      measured(-0.02 + 1e-15, 0.01),
+      'regression',
+    ],
+    ['a significant rise of more than the minimum effect', measured(0.03, 0.01), 'improvement'],
+    ['a drop of more than the minimum effect that may be chance', measured(-0.03, 0.06), 'inconclusive'],
+    ['a drop whose p equals the significance level', measured(-0.03, 0.05), 'inconclusive'],
+    ['a significant drop that may or may not reach the minimum effect', measured(-0.015, 0.001), 'inconclusive'],
+    ['a significant drop that is too small to matter', measured(-0.009, 0.001), 'no_change'],
+    ['a small drop with wide bounds', measured(-0.005, 0.8, { ciLow: -0.06, ciHigh: 0.05 }), 'inconclusive'],
+    [
+      'a difference of 0 with wide bounds if no query changed',
+      measured(0, 1, { ciLow: -0.4, ciHigh: 0.4, wins: 0, losses: 0 }),
+      'no_change',
+    ],
+    ['a larger share of unjudged documents', measured(0.3, 0.001, { measure: 'unjudged' }), 'inconclusive'],
+  ] as const)('classifies %s', (_what, given, expected) => {
     expect(classifyDifference(given, SETTINGS)).toBe(expected);
   });
 
   it('takes the default minimum effect from the measure', () => {
     const byDefault = { alpha: 0.05, minEffect: null };
-    expect(classifyDifference(judged(-0.025, 0.01), byDefault)).toBe('regression');
-    expect(classifyDifference(judged(-0.025, 0.01, { measure: 'hit_rate' }), byDefault)).toBe('inconclusive');
+    expect(classifyDifference(measured(-0.025, 0.01), byDefault)).toBe('regression');
+    expect(classifyDifference(measured(-0.025, 0.01, { measure: 'hit_rate' }), byDefault)).toBe('inconclusive');
     expect([defaultMinEffect('mrr'), defaultMinEffect('hit_rate')]).toEqual([0.02, 0.03]);
     expect(minEffectOf('hit_rate', SETTINGS)).toBe(0.02);
   });
@@ -113,15 +121,15 @@ describe('the deciding metric', () => {
   });
 });
 
-describe('a change in one direction', () => {
-  it('is never "no change", however small the mean difference: 43 worse and 0 better of 160', () => {
-    const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43 });
+describe('a change of many queries in one direction', () => {
+  it('is never classified as no change, however small the mean difference (43 queries worse, none better)', () => {
+    const small = measured(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43 });
     expect(classifyDifference(small, SETTINGS)).toBe('inconclusive');
     expect(classifyDifference({ ...small, wins: 22, losses: 21 }, SETTINGS)).toBe('no_change');
   });
 
-  it('is not tested against the mean of noisy reruns, because one unusual pinned run would move all queries', () => {
-    const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43, ciMethod: 'reruns' });
+  it('is not tested if the baseline is the mean of noisy reruns, because an unusual pinned run would shift all queries', () => {
+    const small = measured(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43, ciMethod: 'reruns' });
     expect(classifyDifference(small, SETTINGS)).toBe('no_change');
   });
 });

@@ -84,7 +84,7 @@ describe('askRetriever', () => {
     ]);
   });
 
-  it('never has more queries in flight than configured, and uses the whole limit', async () => {
+  it('reaches the configured concurrency and never exceeds it', async () => {
     const { retriever } = await ask({
       queries: 40,
       settings: { concurrency: 3, maxPerSecond: 100_000 },
@@ -106,7 +106,7 @@ describe('askRetriever', () => {
     expect(elapsedMs).toBeLessThanOrEqual(5000);
   });
 
-  it('keeps both limits for any set, rate limit, concurrency and latency', async () => {
+  it('respects both limits for any set, rate limit, concurrency and latency', async () => {
     const anAsking = fc.record({
       queries: fc.integer({ min: 0, max: 40 }),
       concurrency: fc.integer({ min: 1, max: 12 }),
@@ -153,23 +153,26 @@ describe('a retriever that stops answering', () => {
     });
   });
 
-  it.each([1, 4, 16])('is reported in seconds whatever the size of the set, at concurrency %i', async (concurrency) => {
-    const { elapsedMs } = await ask({
-      queries: 20_000,
-      settings: { concurrency, maxPerSecond: 1000 },
-      reply: () => 'error',
-    });
-    expect(elapsedMs).toBeLessThan(25_000);
-  });
+  it.each([1, 4, 16])(
+    'is abandoned within seconds whatever the size of the set, at concurrency %i',
+    async (concurrency) => {
+      const { elapsedMs } = await ask({
+        queries: 20_000,
+        settings: { concurrency, maxPerSecond: 1000 },
+        reply: () => 'error',
+      });
+      expect(elapsedMs).toBeLessThan(25_000);
+    },
+  );
 
-  it('is requested at growing intervals before it is abandoned', async () => {
+  it('receives requests at growing intervals before it is abandoned', async () => {
     const { retriever } = await ask({ queries: 100, settings: { concurrency: 1 }, reply: () => 'timeout' });
     const times = retriever.asked.slice(19).map(({ atMs }) => atMs);
     const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0) - 10);
     expect(waits).toEqual([250, 500, 1000, 2000, 4000, 4000, 4000, 4000]);
   });
 
-  it('is requested at the full rate again when it recovers in time', async () => {
+  it('receives requests at the full rate again if it recovers in time', async () => {
     const { answers, retriever } = await ask({
       queries: 200,
       settings: { concurrency: 1 },
@@ -233,7 +236,7 @@ describe('askRetriever with an abort signal', () => {
     expect(retriever.asked).toEqual([]);
   });
 
-  it('does not wait for the end of the pause of an outage', async () => {
+  it('rejects without waiting for the next request during an outage', async () => {
     const clock = new SteerableClock();
     const retriever = new MemoryRetriever(clock, () => 'error');
     const stop = new AbortController();

@@ -4,30 +4,30 @@ import { type Files, read, readFiles, refusal, withFiles } from './golden-files.
 
 const beirQueries = '{"_id": "q1", "text": "Why?"}\n';
 
-describe('bad BEIR and TREC files are refused with file and line', () => {
+describe('a malformed BEIR or TREC file is refused with the file and the line', () => {
   it.each<[string, Files, string]>([
     [
-      'a query without id',
+      'a query without an id',
       { 'queries.jsonl': '{"text": "Why?"}', 'qrels.tsv': 'q1\td1\t1' },
       'Line 1 of queries.jsonl has no "_id"; write {"_id": "...", "text": "..."}.',
     ],
     [
-      'a query without text',
+      'a query without a text',
       { 'queries.jsonl': '{"_id": "q1"}', 'qrels.tsv': 'q1\td1\t1' },
       'Line 1 of queries.jsonl has no "text"; write {"_id": "...", "text": "..."}.',
     ],
     [
-      'no object',
+      'a line that is not an object',
       { 'queries.jsonl': '1', 'qrels.tsv': 'q1\td1\t1' },
       'Line 1 of queries.jsonl is not a JSON object; write {"_id": "...", "text": "..."}.',
     ],
     [
-      'a query id twice',
+      'a repeated query id',
       { 'queries.jsonl': beirQueries + beirQueries, 'qrels.tsv': 'q1\td1\t1' },
       'Line 2 of queries.jsonl repeats the query id "q1" of line 1 of queries.jsonl; give each query its own id.',
     ],
     [
-      'two columns',
+      'a line with two columns',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\nq1\td2\n' },
       'Line 2 of qrels.tsv has 2 columns, but line 1 has 3 (query id, document, grade)',
     ],
@@ -37,17 +37,17 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
       'Line 2 of qrels.tsv has the grade "score", which is not a whole number; use 0, 1, 2, ...',
     ],
     [
-      'a first line that is no header',
+      'a first line that is neither a header nor a judgment',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\thigh\n' },
       'Line 1 of qrels.tsv has the grade "high", which is not a whole number; use 0, 1, 2, ...',
     ],
     [
-      'two grades',
+      'two grades for one document',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\nq1\td1\t0\n' },
       'Line 2 of qrels.tsv gives the document "d1" the grade 0 for the query "q1", but line 1 of qrels.tsv gives 1; keep one of the two.',
     ],
     [
-      'a bad corpus',
+      'a malformed corpus',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\n', 'corpus.jsonl': '{"_id": "d1"}\n{"_id"' },
       'Line 2 of corpus.jsonl is not JSON: at column 7 it has no colon after a name; write one complete JSON object',
     ],
@@ -76,7 +76,7 @@ describe('an import without queries or judgments is refused', () => {
       'set.csv has no queries; a golden set needs at least one query with a judged document.',
     ],
     [
-      'a CSV file with a header alone',
+      'a CSV file with only a header',
       { 'set.csv': 'question,document\n' },
       'set.csv',
       'set.csv has no queries; a golden set needs at least one query with a judged document.',
@@ -88,13 +88,13 @@ describe('an import without queries or judgments is refused', () => {
       'set.jsonl has no queries; a golden set needs at least one query with a judged document.',
     ],
     [
-      'no judgment',
+      'a query without judgments',
       { 'set.jsonl': '{"text": "Why?", "relevant": []}' },
       'set.jsonl',
       'set.jsonl has no judgment for any of its queries; judge at least one document.',
     ],
     [
-      'ids that do not meet',
+      'judgments with other query ids',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'Q1\td1\t1\n' },
       '.',
       'FOLDER has no judgment for any of its queries: judgments have the query id "Q1", but queries have "q1"; they differ in case. Use the same query ids for both.',
@@ -113,20 +113,20 @@ const header = 'query-id\tcorpus-id\tscore\n';
 
 describe('BEIR', () => {
   it.each([
-    ['qrels.tsv before qrels/', ['qrels.tsv', 'qrels/test.tsv'], 'qrels.tsv', 'qrels/test.tsv'],
+    ['qrels.tsv to qrels/', ['qrels.tsv', 'qrels/test.tsv'], 'qrels.tsv', 'qrels/test.tsv'],
     [
-      'the test split before others',
+      'the test split to other splits',
       ['qrels/dev.tsv', 'qrels/test.tsv', 'qrels/train.tsv'],
       'qrels/test.tsv',
       'qrels/dev.tsv, qrels/train.tsv',
     ],
     [
-      'the first split where there is no test split',
+      'the first split if there is no test split',
       ['qrels/train.tsv', 'qrels/dev.tsv'],
       'qrels/dev.tsv',
       'qrels/train.tsv',
     ],
-  ])('accepts %s, with a notice', async (_, names, taken, others) => {
+  ])('prefers %s, with a warning', async (_, names, taken, others) => {
     const files = Object.fromEntries(names.map((name) => [name, `${header}q1\t${name}\t1\n`]));
     const set = await readFiles({ 'queries.jsonl': queries, ...files }, '.');
     expect(set.queries[0]?.judgments[0]?.documentId).toBe(taken);
@@ -135,14 +135,14 @@ describe('BEIR', () => {
     );
   });
 
-  it('accepts the only split without a notice', async () => {
+  it('accepts the only split without a warning', async () => {
     const qrels = { 'qrels/dev.tsv': 'q1\td1\t1\nq2\td1\t1\n', 'qrels/README.md': 'About the splits.' };
     const set = await readFiles({ 'queries.jsonl': queries, ...qrels }, '.');
     expect(set.warnings).toEqual([]);
     expect(set.counts.judgments).toBe(2);
   });
 
-  it('reads the given files', async () => {
+  it('reads the specified files', async () => {
     const files = {
       'queries.jsonl': queries,
       'other.tsv': 'q9\tWhat?\n',
@@ -158,7 +158,7 @@ describe('BEIR', () => {
     });
   });
 
-  it('converts short metadata to tags and counts the fields that are not', async () => {
+  it('converts short metadata fields to tags, and counts the other fields', async () => {
     const metadata = {
       lang: 'en',
       year: 2024,
@@ -219,7 +219,7 @@ describe('TREC', () => {
     expect(await readFiles(files, qrels, { format: 'trec' })).toMatchObject(expected);
   });
 
-  it('reads a qrels file with queries in another place', async () => {
+  it('reads a qrels file with queries in another folder', async () => {
     await withFiles({ 'a/judged.dat': 'q1 0 d1 1\n', 'b/asked.tsv': 'q1\tWhy?\n' }, async (folder) => {
       const set = await read(join(folder, 'a/judged.dat'), { queriesPath: join(folder, 'b/asked.tsv') });
       expect(set).toMatchObject({ format: 'trec', counts: { queries: 1, judgments: 1 } });

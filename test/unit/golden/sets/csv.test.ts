@@ -4,27 +4,27 @@ import { fixture, read, readFiles, refusal } from './golden-files.ts';
 const latin1 = Buffer.from('question,document\nWhy?,d1\nZürich?,d1\n', 'latin1');
 const utf16 = Buffer.from('\uFEFFquestion,document\n', 'utf16le');
 
-describe('a bad CSV file is refused with its line number and a fix', () => {
+describe('a malformed CSV file is refused with the line number and a fix', () => {
   const head = 'question,document,grade,lang\n';
   it.each<[string, string | Uint8Array, string]>([
-    ['no question', 'document\nd1\n', 'Line 1 of set.csv has no column "query"; add it.'],
+    ['a missing query column', 'document\nd1\n', 'Line 1 of set.csv has no column "query"; add it.'],
     [
-      'no document',
+      'a missing document column',
       '\nquestion\nWhy?\n',
       'Line 2 of set.csv has no column "document"; add it, or import one query per line with --format questions.',
     ],
     [
-      'a column id',
+      'a column named id',
       'id,question,document\n1,Why?,d1\n',
       'Line 1 of set.csv has a column "id", which is ambiguous; rename it to query_id or document_id, or use --ignore id.',
     ],
     [
-      'two question columns',
+      'two query columns',
       'question,text,document\n',
       'Line 1 of set.csv has columns with the same meaning: "question" and "text"; rename or remove one, or use --ignore question or --ignore text.',
     ],
-    ['two tags of one name', 'question,document,a,a\nWhy?,d1,p,q\n', 'has two columns "a"; rename one.'],
-    ['a tag with =', 'question,document,a=b\nWhy?,d1,x\n', 'has "=" in the tag name "a=b"; rename the tag.'],
+    ['two tag columns with the same name', 'question,document,a,a\nWhy?,d1,p,q\n', 'has two columns "a"; rename one.'],
+    ['a tag name with =', 'question,document,a=b\nWhy?,d1,x\n', 'has "=" in the tag name "a=b"; rename the tag.'],
     [
       'too many tags',
       `question,document,${Array.from({ length: 33 }, (_, i) => `t${i}`).join(',')}\nWhy?,d1,${'x,'.repeat(32)}x\n`,
@@ -35,18 +35,14 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
       `question,document,${'t'.repeat(65)}\nWhy?,d1,x\n`,
       'has a tag name of 65 characters; use at most 64.',
     ],
-    [
-      'an empty question',
-      `${head},d1,1,en\n`,
-      'Line 2 of set.csv has an empty query; write its text or remove the line.',
-    ],
+    ['an empty query', `${head},d1,1,en\n`, 'Line 2 of set.csv has an empty query; write its text or remove the line.'],
     [
       'a forbidden document with a grade',
       'question,document,grade,forbidden\nWhy?,d1,1,true\n',
       'Line 2 of set.csv both forbids and grades a document; leave one of the two cells empty.',
     ],
     [
-      'a mark that is neither true nor false',
+      'a forbidden value that is neither true nor false',
       'question,document,forbidden\nWhy?,d1,maybe\n',
       'has "maybe" under forbidden; write true, or leave the cell empty.',
     ],
@@ -56,7 +52,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
       'Line 2 of set.csv forbids a document but names none; put the document id in the column document.',
     ],
     [
-      'a question without an answer that names a document',
+      'a no-answer query that names a document',
       'question,document,no_answer\nWhy?,d1,yes\n',
       'Line 2 of set.csv has no_answer with a document or a grade; leave these cells empty.',
     ],
@@ -65,7 +61,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
       `${head}Why?,d1,high,en\n`,
       'has the grade "high", which is not a whole number; use 0, 1, 2, ...',
     ],
-    ['half a grade', `${head}Why?,d1,0.5,en\n`, 'has the grade "0.5", which is not a whole number'],
+    ['a fractional grade', `${head}Why?,d1,0.5,en\n`, 'has the grade "0.5", which is not a whole number'],
     ['a huge grade', `${head}Why?,d1,1001,en\n`, 'has the grade 1001; use at most 1000.'],
     [
       'too few cells',
@@ -88,12 +84,12 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
       'Line 4 of set.csv gives the document "d1" the grade 2 for the query',
     ],
     [
-      'one query id for two questions',
+      'one query id for two queries',
       'qid,question,document\nq1,Why?,d1\nq1,How?,d1\n',
       'Line 3 of set.csv reuses the query id "q1" of line 2 of set.csv with different text, steps or tags; use two ids.',
     ],
     [
-      'a long tag',
+      'a long tag value',
       `${head}Why?,d1,1,${'x'.repeat(257)}\n`,
       'Line 1 of set.csv has the column "lang", which has a value of 257 characters in the tag lang (line 2 of set.csv); use --ignore lang.',
     ],
@@ -113,7 +109,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
       'has a control character or a line break in the value of the tag lang; remove it.',
     ],
     [
-      'a quote that stays open',
+      'a quote that is never closed',
       `${head}How?,d1,1,en\n"Why?,d1,1,en\n,d2,1,en\n`,
       'Line 3 of set.csv starts a row with a double quote that is never closed; close it.',
     ],
@@ -123,12 +119,12 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
       'Line 3 of set.csv has a double quote inside a cell; put the whole cell in double quotes',
     ],
     [
-      'text after a quote',
+      'text after a closing quote',
       `${head}"a\nb",d1,1,en\n"Why" so?,d1,1,en\n`,
       'Line 4 of set.csv has text after a closing double quote;',
     ],
     [
-      'a row without end',
+      'a row of more than 1 MiB',
       `${head}"${'x\n'.repeat(600_000)}`,
       'Line 2 of set.csv starts a row of more than 1 MiB; check that each double quote is closed.',
     ],
@@ -173,13 +169,13 @@ describe('the columns of a CSV file', () => {
     ['Text,Document ID', 'Why?,d1'],
     ['doc-id,QUESTION', 'd1,Why?'],
     ['corpus-id,query', 'd1,Why?'],
-  ])('include the header %s', async (header, row) => {
+  ])('are recognized in the header %s', async (header, row) => {
     const { queries } = await readCsv(`${header}\n${row}\n`);
     expect(queries).toMatchObject([{ text: 'Why?', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }] }]);
   });
 
   it.each(['grade', 'relevance', 'Score'])(
-    'the column %s contains the grade, and a document without a grade is skipped as unjudged',
+    'include the grade as %s, and a document without a grade is skipped as unjudged',
     async (name) => {
       const { queries, summary } = await readCsv(
         `question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`,
@@ -189,7 +185,7 @@ describe('the columns of a CSV file', () => {
     },
   );
 
-  it('become tags when they have no other meaning, and an empty cell adds none', async () => {
+  it('become tags if they have no other meaning, and an empty cell adds no tag', async () => {
     const { queries } = await readCsv('question,document,Language,course\nWhy?,d1,en,\nHow?,d2,,intro\n');
     expect(queries.map(({ tags }) => tags)).toEqual([{ Language: 'en' }, { course: 'intro' }]);
   });
@@ -203,7 +199,7 @@ describe('the columns of a CSV file', () => {
   });
 });
 
-describe('the encoding of a CSV file', () => {
+describe('a CSV file', () => {
   const expected = [{ text: 'Why, oh why?', judgments: [{ documentId: 'd1', grade: 2 }] }];
 
   it.each([
@@ -213,16 +209,19 @@ describe('the encoding of a CSV file', () => {
     ['CRLF', 'question,document,grade\r\n"Why, oh why?",d1,2\r\n'],
     ['a byte order mark', '\uFEFFquestion,document,grade\n"Why, oh why?",d1,2\n'],
     ['a byte order mark before a quote', '\uFEFF"question","document","grade"\n"Why, oh why?","d1","2"\n'],
-    ['no line ending at the end', 'question,document,grade\n"Why, oh why?",d1,2'],
+    ['no line break at the end', 'question,document,grade\n"Why, oh why?",d1,2'],
     ['empty lines', '\n\nquestion,document,grade\n\n"Why, oh why?",d1,2\n\n\n'],
     ['rows of empty cells', 'question,document,grade\n,,\n"Why, oh why?",d1,2\n , ,\n'],
-    ['quoted names that hold other delimiters', '"question",document,grade,"a;b;c;d;e"\n"Why, oh why?",d1,2,\n'],
-    ['a column without a name that is empty', 'question,document,grade,\n"Why, oh why?",d1,2,\n'],
+    [
+      'quoted column names that contain other delimiters',
+      '"question",document,grade,"a;b;c;d;e"\n"Why, oh why?",d1,2,\n',
+    ],
+    ['an empty column without a name', 'question,document,grade,\n"Why, oh why?",d1,2,\n'],
   ])('may have %s', async (_, content) => {
     expect((await readCsv(content)).queries).toMatchObject(expected);
   });
 
-  it('may contain quoted line breaks and double quotes, the same with LF and CRLF', async () => {
+  it('may contain quoted line breaks and double quotes, and is read the same with LF and CRLF', async () => {
     const lines = ['question,document', '"Why', '', 'say ""so""?",d1', 'How?,d2', ''];
     const withLf = await readCsv(lines.join('\n'));
     const withCrLf = await readCsv(lines.join('\r\n'));
@@ -264,7 +263,7 @@ describe('the rows of a CSV file', () => {
     expect(before.queries[0]?.id).toMatch(/^q-[0-9a-f]{16}$/);
   });
 
-  it('with one id in the query_id column are one query', async () => {
+  it('with the same id in the query_id column are one query', async () => {
     const { queries } = await readCsv('qid,question,document\nb,Why?,d1\na,Why?,d2\nb,Why?,d3\n,How?,d1\n');
     expect(queries.map(({ id, judgments }) => [id.slice(0, 2), judgments.length])).toEqual([
       ['b', 2],
@@ -283,7 +282,7 @@ describe('the rows of a CSV file', () => {
     ]);
   });
 
-  it('may be many, and are read in one pass, in order', async () => {
+  it('are read in order, even if there are many', async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => `"Question ${i}, with ""quotes""",d${i},${i % 4}`);
     const { queries } = await readCsv(['question,document,grade', ...rows].join('\n'));
     expect(queries).toHaveLength(20_000);
@@ -294,7 +293,7 @@ describe('the rows of a CSV file', () => {
   });
 });
 
-it('a file with semicolons, a byte order mark and CRLF, as Excel writes it, is read as the plain one', async () => {
+it('a CSV file with semicolons, a byte order mark and CRLF, as Excel writes it, is read like a plain CSV file', async () => {
   const plain = await read(fixture('support.csv'));
   const excel = await read(fixture('support-excel.csv'));
   expect(excel.queries).toEqual(plain.queries);

@@ -25,7 +25,7 @@ const beir = (qrels: string): Record<string, string> => ({
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-describe('a file that is not text is refused with what it is', () => {
+describe('a file that is not UTF-8 text is refused, and the error states its type', () => {
   const utf16 = Buffer.from('question,document\nWhy?,d1\n', 'utf16le');
   it.each<[string, Buffer, string]>([
     ['set.csv', Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), 'is UTF-16; save the file as UTF-8.'],
@@ -48,19 +48,19 @@ describe('a file that is not text is refused with what it is', () => {
 describe('a table with an ambiguous column is refused', () => {
   it.each([
     ['words for relevance', 'question,document,judged\nWhy?,d1,relevant\nHow?,d2,not_relevant\n', '--grade judged'],
-    ['letters for truth', 'question,document,ok\nWhy?,d1,Y\nHow?,d2,N\n', '--grade ok'],
-    ['marks', 'question,document,ok\nWhy?,d1,x\nHow?,d2,\n', '--grade ok'],
+    ['letters for truth values', 'question,document,ok\nWhy?,d1,Y\nHow?,d2,N\n', '--grade ok'],
+    ['check marks', 'question,document,ok\nWhy?,d1,x\nHow?,d2,\n', '--grade ok'],
     ['percentages', 'question,document,overlap\nWhy?,d1,80%\nHow?,d2,20%\n', '--grade overlap'],
     ['decimal commas', 'question;document;Wert\nWhy?;d1;0,5\nHow?;d2;1,0\n', '--grade Wert'],
     ['exponents', 'question,document,w\nWhy?,d1,1.0e+00\nHow?,d2,0.0e+00\n', '--grade w'],
-    ['numbers beside nan', 'question,document,w\nWhy?,d1,1\nHow?,d2,nan\n', '--grade w'],
+    ['numbers and nan', 'question,document,w\nWhy?,d1,1\nHow?,d2,nan\n', '--grade w'],
     ['a scale up to 100', 'question,document,points\nWhy?,d1,80\nHow?,d2,20\n', '--grade points'],
     ['a repeated name', 'question,document,document.1,grade\nWhy?,d1,d2,1\n', 'columns with the same meaning'],
     ['a column without a name', 'question,document,grade,Unnamed: 3\nWhy?,d1,1,7\n', 'column 4, which has no name'],
     ['row numbers without a name', 'question,document,grade\n0,Why?,d1,1\n', 'index=False in pandas'],
     ['a page beside query and doc_id', 'query,doc_id,page\nWhy?,d1,3\nHow?,d2,7\n', '--grade page'],
     ['a rank beside query and docid', 'query,docid,rank\nWhy?,d1,1\nHow?,d2,2\n', '--grade rank'],
-    ['a dictionary of Python as document', `question,document\nWhy?,"{'id': 'd1'}"\n`, 'write only the id'],
+    ['a Python dictionary as document', `question,document\nWhy?,"{'id': 'd1'}"\n`, 'write only the id'],
   ])('%s', async (_what, content, message) => {
     expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain(message);
   });
@@ -92,17 +92,22 @@ describe('a JSON file with a value in the wrong place is refused', () => {
     ['an object as document', 'a.jsonl', '{"query":"a","document":{"id":"d1"},"label":1}', 'write only the id'],
     ['an object as query', 'a.jsonl', '{"query":{"id":"q"},"doc_id":"d1","label":1}', 'an object under "query"'],
     ['an object as tag', 'a.jsonl', '{"query":"a","doc_id":"d1","label":1,"meta":{"a":1}}', '--ignore meta'],
-    ['grades beside documents', 'a.jsonl', '{"query":"a","doc_id":["d1","d2"],"label":[1,0]}', 'under "label"'],
-    ['a key twice', 'a.jsonl', '{"text":"a","judgments":{"d1":1,"d1":0}}', 'has the key "d1" twice'],
+    ['a list of grades', 'a.jsonl', '{"query":"a","doc_id":["d1","d2"],"label":[1,0]}', 'under "label"'],
+    ['a repeated key', 'a.jsonl', '{"text":"a","judgments":{"d1":1,"d1":0}}', 'has the key "d1" twice'],
     ['NaN', 'a.jsonl', '{"query":"a","doc_id":"d1","label":NaN}', 'at column 36 (label) it has NaN'],
-    ['columns of pandas', 'a.json', '{"query":{"0":"a"},"doc_id":{"0":"d1"}}', 'to_json(orient="records")'],
+    ['the column format of pandas', 'a.json', '{"query":{"0":"a"},"doc_id":{"0":"d1"}}', 'to_json(orient="records")'],
     [
-      'nodes of LlamaIndex',
+      'LlamaIndex nodes instead of ids',
       'a.json',
       '{"queries":{"u":"a"},"relevant_docs":{"u":[{"id":"n"}]}}',
       'that is not a node id',
     ],
-    ['a null of LlamaIndex', 'a.json', '{"queries":{"u":"a"},"relevant_docs":{"u":[null]}}', 'that is not a node id'],
+    [
+      'null as a LlamaIndex node id',
+      'a.json',
+      '{"queries":{"u":"a"},"relevant_docs":{"u":[null]}}',
+      'that is not a node id',
+    ],
   ])('%s', async (_what, name, content, message) => {
     expect((await refusal({ [name]: `${content}\n` }, name)).message).toContain(message);
   });
@@ -127,7 +132,7 @@ describe('a JSON file with a value in the wrong place is refused', () => {
     );
   });
 
-  it('ids of 64 bits keep their digits in a cell of a table', async () => {
+  it('64-bit ids in a table cell keep all their digits', async () => {
     const content = 'question,document\nWhy?,"[9007199254740993]"\n';
     expect(await gradesOf('set.csv', content)).toEqual({ 'Why?': { '9007199254740993': 1 } });
   });
@@ -152,17 +157,29 @@ describe('a Quepid book', () => {
 describe('an option that the format does not use is refused', () => {
   const book = 'query,docid,Jim\nstar wars,11,3\n';
   it.each<[string, Record<string, string>, string, Options, string]>([
-    ['raters', { 'b.csv': book }, 'b.csv', { columns: { tags: [], ignore: ['Jim'] } }, '--ignore are for tables'],
-    ['a threshold', { 'b.csv': book }, 'b.csv', { relevanceThreshold: 2 }, '--relevance-threshold is for'],
     [
-      'tags',
+      'ignored columns for a Quepid book',
+      { 'b.csv': book },
+      'b.csv',
+      { columns: { tags: [], ignore: ['Jim'] } },
+      '--ignore are for tables',
+    ],
+    [
+      'a relevance threshold for a Quepid book',
+      { 'b.csv': book },
+      'b.csv',
+      { relevanceThreshold: 2 },
+      '--relevance-threshold is for',
+    ],
+    [
+      'tag columns for BEIR',
       beir('query-id\tcorpus-id\n1\td1\n'),
       '.',
       { columns: { tags: ['a'], ignore: [] } },
       '--tags is for tables',
     ],
     [
-      'own lines',
+      'a relevance threshold for JSON lines of recalld',
       { 'a.jsonl': '{"text":"a","relevant":["d1"]}' },
       'a.jsonl',
       { relevanceThreshold: 2 },
@@ -175,7 +192,7 @@ describe('an option that the format does not use is refused', () => {
   });
 });
 
-describe('judgments without a header are not shifted by row numbers', () => {
+describe('row numbers in judgments without a header are refused', () => {
   it.each([
     ['two rows', '0\t1\td1\t1\n1\t2\td2\t0\n'],
     ['shuffled rows', '2\t1\td1\t1\n0\t2\td2\t0\n1\t3\td2\t0\n'],
@@ -194,7 +211,7 @@ describe('judgments without a header are not shifted by row numbers', () => {
     expect((await readFiles(beir('1 0 d1 1\n2 0 d2 1\n3 0 d3 1\n'), '.')).queries).toHaveLength(3);
   });
 
-  it('unknown column names are reported as such', async () => {
+  it('a header with unknown column names is reported as a header', async () => {
     const { message } = await refusal(beir('TOPIC ITERATION DOCUMENT# RELEVANCY\n1 0 d1 1\n'), '.');
     expect(message).toContain('seems to be a header with the unknown columns "TOPIC"');
   });
@@ -206,7 +223,7 @@ describe('queries next to judgments', () => {
     expect((await refusal(files, '.')).message).toContain('has two texts, under "text" and "query"');
   });
 
-  it('lose the quotes of a CSV writer', async () => {
+  it('are read without the quotes that a CSV writer added', async () => {
     const files = { 'queries.tsv': '1\t"say ""hi"" now"\n2\t"as said"\n', 'qrels.txt': '1 0 d1 1\n2 0 d1 1\n' };
     expect((await readFiles(files, '.')).queries.map(({ text }) => text)).toEqual(['say "hi" now', '"as said"']);
   });

@@ -22,7 +22,7 @@ const choose = (columns: Partial<NonNullable<ReadGoldenSetOptions['columns']>>):
   columns: { tags: [], ignore: [], ...columns },
 });
 
-describe('a file of another tool is read by its columns', () => {
+describe('a file from another tool is imported', () => {
   it.each<[string, Record<string, Record<string, number>>, Options?]>([
     ['beir-pandas-index/b', { 'zero?': { d8: 1 }, 'one?': { d9: 1 }, 'two?': { d7: 1 } }],
     ['beir-quoted-tsv/b', { 'one?': { 'Leave, paid.pdf': 1 } }],
@@ -79,7 +79,7 @@ describe('a file of another tool is read by its columns', () => {
   });
 });
 
-describe('an ambiguous file of another tool is refused with a fix', () => {
+describe('an ambiguous file from another tool is refused with a fix', () => {
   it.each<[string, RegExp, Options?]>([
     ['csv-page-tag/a.csv', /has no grade column, but "page" .*--grade page .*--tags page .*--ignore page/],
     ['csv-answer-col/a.csv', /column "answer".*300 characters.*--ignore answer/],
@@ -98,19 +98,19 @@ describe('an ambiguous file of another tool is refused with a fix', () => {
     await expect(read(fixture(`field/${path}`), options)).rejects.toThrow(message);
   });
 
-  it('a file of plain queries is refused with the format that reads it', async () => {
+  it('a file of plain queries is refused, and the error names the format that reads such a file', async () => {
     await expect(read(fixture('questions.txt'))).rejects.toThrow(/--format questions reads one query per line/);
     expect((await read(fixture('questions.txt'), { format: 'questions' })).queries).toHaveLength(2);
   });
 
-  it('a table without documents is refused with the format that reads it', async () => {
+  it('a table without documents is refused, and the error names the format that reads such a table', async () => {
     const { message } = await refusal({ 'q.csv': 'question\nWhy?\n' }, 'q.csv');
     expect(message).toContain('has no column "document"');
     expect(message).toContain('--format questions');
   });
 });
 
-it('rows of Ragas with document ids are distinguished from rows with document texts', async () => {
+it('a Ragas file with both document ids and document texts is imported with a warning', async () => {
   const { warnings } = await read(fixture('field/ragas-ids-mixed/t.jsonl'));
   expect(warnings).toEqual([
     expect.stringContaining(
@@ -119,13 +119,13 @@ it('rows of Ragas with document ids are distinguished from rows with document te
   ]);
 });
 
-describe('judgments have the same meaning in an evaluation and in an import', () => {
+describe('the judgments of a file', () => {
   it.each([
     ['float-grade/qrels.txt', { q1: { d1: 1, d2: 0 } }],
     ['quepid-trec-eval/qrels.txt', { '12': { '11': 3, '99': 0 } }],
     ['qrels-3col-tabs/qrels.tsv', { q1: { d1: 1, d2: 0 } }],
     ['qrels-header-other/qrels.tsv', { q1: { d1: 1, d2: 0 } }],
-  ])('%s', async (path, expected) => {
+  ])('have the same meaning in an evaluation and in an import: %s', async (path, expected) => {
     const judgments = await readQrels(fixture(`field/${path}`));
     const grades: Record<string, Record<string, number>> = {};
     for (const { row, queryId } of judgments.rows()) {
@@ -151,8 +151,8 @@ describe('judgments have the same meaning in an evaluation and in an import', ()
   });
 });
 
-describe('the summary of an import', () => {
-  it('lists how each column was read, what was judged and what was skipped', async () => {
+describe('an import', () => {
+  it('summarizes how each column was read, what was judged and what was skipped', async () => {
     const content =
       ',Question,doc-id,Label,course,empty\n7,Why?,d1,2,a,\n8,Why?,d2,0,a,\n9,How?,,1,b,\n10,What?,d1,,b,\n12,Who?,d1,yes,b,\n';
     const { summary, counts } = await readFiles({ 'set.csv': content }, 'set.csv');
@@ -183,12 +183,16 @@ describe('the summary of an import', () => {
       'question,document\nWhy?,"array([1, 2])"\nHow?,[d1 d2]\n',
       'in neither JSON nor Python notation',
     ],
-    ['a header that commas and semicolons part', 'question,document,z;query;doc\na,b,c;d;e\n', 'separated by'],
+    [
+      'a header with both commas and semicolons as separators',
+      'question,document,z;query;doc\na,b,c;d;e\n',
+      'separated by',
+    ],
   ])('does not guess the meaning of %s', async (_what, content, message) => {
     expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain(message);
   });
 
-  it('names a missing column of the command', async () => {
+  it('refuses an option that names a missing column, and lists the columns of the file', async () => {
     const options = choose({ grade: 'labels' });
     const error = await refusal({ 'set.csv': 'question,document,label\nWhy?,d1,1\n' }, 'set.csv', options);
     expect(error.code).toBe('usage');

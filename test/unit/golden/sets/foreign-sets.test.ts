@@ -25,7 +25,7 @@ const book = {
 const table = 'query,docid,Ann,"Bob, jr"\nred dress,d1,3,2\nred dress,d2,,0\nred dress,d3,,\nblue jeans,d1,1.0,\n';
 
 describe('a Quepid book', () => {
-  it('is detected by its first columns, and the grade is the mean of the raters', async () => {
+  it('is detected by its content, and each grade is the rounded mean of the ratings', async () => {
     const { queries, format, origin } = await readFiles({ 'book.json': JSON.stringify(book, null, 2) }, 'book.json');
     expect({ format, origin }).toEqual({ format: 'quepid', origin: 'human' });
     expect(queries).toMatchObject([
@@ -39,7 +39,7 @@ describe('a Quepid book', () => {
     ]);
   });
 
-  it('is read the same as CSV, with a column for each rater', async () => {
+  it('is read the same from CSV with a column for each rater', async () => {
     const [json, csv] = await Promise.all([
       readFiles({ 'book.json': JSON.stringify(book) }, 'book.json'),
       readFiles({ 'book.csv': table }, 'book.csv'),
@@ -68,7 +68,7 @@ describe('a Ragas test set', () => {
   };
   const judgments = contexts.map((context) => ({ documentId: contentId(context), grade: 1 }));
 
-  it('identifies its contexts by their texts, and counts as a generated set', async () => {
+  it('identifies its contexts by their texts, and is recorded as generated', async () => {
     const { queries, format, origin } = await readFiles({ 'testset.jsonl': JSON.stringify(row) }, 'testset.jsonl');
     expect({ format, origin }).toEqual({ format: 'ragas', origin: 'generated' });
     expect(queries).toMatchObject([
@@ -80,7 +80,7 @@ describe('a Ragas test set', () => {
     ]);
   });
 
-  it('is read the same as CSV of pandas, whose lists are in Python syntax, and as one JSON list', async () => {
+  it('is read the same from a pandas CSV file with lists in Python syntax and from a single JSON list', async () => {
     const list = String.raw`['<1-hop>\n\nOpen the settings.\nThen ""Reset"".', ""<2-hop>\n\nIt's in the menu.\tDone""]`;
     const csv = `,user_input,reference_contexts,reference,synthesizer_name\n0,${row.user_input},"${list}",x,${row.synthesizer_name}\n`;
     const files = { 'a.csv': csv, 'a.json': JSON.stringify([row]), 'a.jsonl': JSON.stringify(row) };
@@ -89,7 +89,7 @@ describe('a Ragas test set', () => {
     expect(first?.queries[0]?.judgments).toEqual(judgments);
   });
 
-  it('uses document ids if available, and accepts the names before version 0.2', async () => {
+  it('uses document ids if available, and accepts the field names from before version 0.2', async () => {
     const ids = { ...row, reference_context_ids: ['kb-1', 7] };
     const old = { question: 'Why?', contexts: ['Because.'], ground_truth: 'x', evolution_type: 'simple' };
     const files = { 'testset.jsonl': `${JSON.stringify(ids)}\n${JSON.stringify(old)}\n` };
@@ -105,7 +105,7 @@ describe('a Ragas test set', () => {
     [`array(['a'], dtype=object)`, null],
     [`['a`, null],
     ['nan', null],
-  ])('reads %s in Python syntax', (text, expected) => {
+  ])('has its lists in Python syntax parsed: %s', (text, expected) => {
     expect(parsePythonList(text)).toEqual(expected);
   });
 });
@@ -120,7 +120,7 @@ describe('judgments of the Search Relevance Workbench', () => {
     hits: { total: { value: 1 }, hits: [{ _id: 'x', _source: { type: 'UBI_JUDGMENT', judgmentRatings } }] },
   });
 
-  it('are grades when all are integers', async () => {
+  it('are read as grades if all ratings are integers', async () => {
     const value = answer(entry('red dress', ['d1', '3.000'], ['d2', '0.000']), entry('blue jeans', ['d1', '1.000']));
     const { queries, format, warnings } = await readFiles({ 'j.json': JSON.stringify(value) }, 'j.json');
     expect(format).toBe('ubi');
@@ -131,7 +131,7 @@ describe('judgments of the Search Relevance Workbench', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('are clicks over expected clicks when one has a fraction, with a notice', async () => {
+  it('are read as clicks over expected clicks if any rating is a fraction, with a warning', async () => {
     const value = {
       type: 'UBI_JUDGMENT',
       judgmentRatings: [entry('q', ['a', '1.000'], ['b', '0.250'], ['c', '0.000'], ['d', '4.125'])],
@@ -146,7 +146,7 @@ const broken = { ...book, query_doc_pairs: [...book.query_doc_pairs, pair('d4', 
 const lines = JSON.stringify(broken, null, 2).split('\n');
 const lineOfPair = lines.findLastIndex((line) => line === '    {') + 1;
 
-describe('a malformed file is refused in one sentence with its line number', () => {
+describe('a malformed file from another tool is refused with the line number', () => {
   it.each<[string, string, string, object?]>([
     [
       'book.csv',

@@ -86,7 +86,7 @@ const outcomes = (finished: readonly FinishedChunk[]) =>
   finished.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
 
 describe('the generation of queries', () => {
-  it('ends with the requested number, each saved as soon as it is finished', async () => {
+  it('ends when the requested number of queries is generated, and saves each one', async () => {
     const { end, finished, saved, tokens } = await generate(aModel((n) => question(ask(n))));
     expect(end).toEqual({ kind: 'complete' });
     expect(outcomes(finished)).toEqual(['c0 kept', 'c1 kept', 'c2 kept']);
@@ -95,7 +95,7 @@ describe('the generation of queries', () => {
     expect(tokens).toEqual({ input: 300, output: 30 });
   });
 
-  it('drops queries that no person would write, and duplicates', async () => {
+  it('drops unnatural, unanswerable, unretrievable and duplicate queries', async () => {
     const replies: Record<number, ChatAnswer> = {
       0: question('What does the passage say?'),
       1: question(`Chunk 1 is about ${spelled(1)} and more.`),
@@ -122,7 +122,7 @@ describe('the generation of queries', () => {
     ]);
   });
 
-  it('repairs a malformed completion once, and counts the cost of both', async () => {
+  it('repairs a malformed completion once, and counts the cost of both requests', async () => {
     const once = aModel((n, request) => (isRepair(request) ? question(ask(n)) : text('{"question": "How', false)));
     expect(await generate(once, { queries: 1 })).toMatchObject({
       end: { kind: 'complete' },
@@ -145,9 +145,9 @@ describe('the generation of queries', () => {
     expect(outcomes(finished)).toEqual(['c0 kept', 'c1 kept', 'c2 kept', 'c3 kept', 'c4 kept']);
   });
 
-  it('never spends more than its cap, even when every completion has the maximum length', async () => {
+  it('never spends more than the cost cap, even if every completion has the maximum length', async () => {
     const prices = { input: 1, output: 10 };
-    const dear = aModel((n, request) => {
+    const expensive = aModel((n, request) => {
       const input = Math.ceil(request.messages.reduce((sum, { content }) => sum + content.length, 0) / 3.2);
       const usage = { input, output: 300 };
       return isRepair(request)
@@ -155,11 +155,11 @@ describe('the generation of queries', () => {
         : { kind: 'text', text: 'x'.repeat(900), isWhole: false, usage };
     });
     for (const maxCost of [0.0001, 0.012, 0.03, 0.1]) {
-      const { end, tokens } = await generate(dear, { queries: 15, maxCost, prices });
+      const { end, tokens } = await generate(expensive, { queries: 15, maxCost, prices });
       expect(end).toEqual({ kind: 'cost_cap' });
       expect((tokens.input * prices.input + tokens.output * prices.output) / 1e6).toBeLessThanOrEqual(maxCost);
     }
-    expect((await generate(dear, { queries: 5, maxCost: 10, prices })).end).toEqual({ kind: 'complete' });
+    expect((await generate(expensive, { queries: 5, maxCost: 10, prices })).end).toEqual({ kind: 'complete' });
   });
 
   it('counts the cost of earlier calls towards the cap', async () => {
@@ -173,11 +173,11 @@ describe('the generation of queries', () => {
   });
 
   it('generates several queries from each chunk, each in a different style, and continues where it stopped', async () => {
-    const heard: string[] = [];
+    const prompts: string[] = [];
     const model = aModel((n, { messages }) => {
-      heard.push(messages[1]?.content.split('\n\nSource')[0] ?? '');
+      prompts.push(messages[1]?.content.split('\n\nSource')[0] ?? '');
       return question(
-        `${['where find', 'who sold', 'when was'][heard.length % 3]} ${spelled(n)} number ${heard.length}`,
+        `${['where find', 'who sold', 'when was'][prompts.length % 3]} ${spelled(n)} number ${prompts.length}`,
       );
     });
     const { finished, end } = await generate(model, { queries: 5, perChunk: 3 });
@@ -189,7 +189,7 @@ describe('the generation of queries', () => {
       'c1 0',
       'c1 1',
     ]);
-    expect(new Set(heard).size).toBe(heard.length);
+    expect(new Set(prompts).size).toBe(prompts.length);
     const more = await generate(model, { queries: 6, perChunk: 3, finished });
     expect(more.finished.at(-1)).toMatchObject({ chunkId: 'c1', prompt: 2 });
   });
@@ -218,7 +218,7 @@ describe('the generation of queries', () => {
     expect(second.finished.at(-1)).toMatchObject({ chunkId: 'c0', outcome: 'kept' });
   });
 
-  it('stops early when the retriever never returns a chunk, since its ids differ', async () => {
+  it('stops early if the retriever returns only other ids than those of the chunks', async () => {
     const other: Retriever = {
       retrieve: async () => ({ kind: 'documents', documents: documents('other'), latencyMs: 1, attempts: 1 }),
     };

@@ -29,18 +29,18 @@ const support = [
   },
 ];
 
-describe('the same golden set in every format', () => {
+describe('the same golden set', () => {
   it.each([
     ['beir', 'beir'],
     ['csv', 'support.csv'],
     ['jsonl', 'support.jsonl'],
-  ] as const)('%s contains the same queries, tags and judgments', async (format, name) => {
+  ] as const)('in %s contains the same queries, tags and judgments', async (format, name) => {
     const set = await read(fixture(name));
     expect(set).toMatchObject({ format, queries: support, counts: { queries: 3, judgments: 5 } });
     expect(await read(fixture(name), { format })).toEqual(set);
   });
 
-  it('has no tags in trec, from the folder and from the qrels file alike', async () => {
+  it('has no tags in TREC, whether read from the folder or from the qrels file', async () => {
     const set = await read(fixture('trec'));
     expect(set).toMatchObject({ format: 'trec', queries: support.map((query) => ({ ...query, tags: {} })) });
     expect(await read(fixture('trec/qrels.txt'))).toEqual(set);
@@ -59,7 +59,7 @@ describe('the same golden set in every format', () => {
 describe('the demo golden set', () => {
   const folder = fileURLToPath(new URL('../../../../src/demo/data/xquad-en', import.meta.url));
 
-  it('contains 1,190 queries, each with one passage of the corpus', async () => {
+  it('contains 1,190 queries, each with one relevant passage', async () => {
     const set = await read(folder);
     expect(set.format).toBe('beir');
     expect(set.counts).toEqual({ queries: 1190, judgments: 1190 });

@@ -3,18 +3,22 @@ import { readFiles, refusal } from './golden-files.ts';
 
 const half = String.raw`"\ud800"`;
 
-describe('a bad JSONL file is refused with its line number and a fix', () => {
+describe('a malformed JSONL file is refused with the line number and a fix', () => {
   it.each([
-    ['no JSON', '{"text": "Why?"', 'is not JSON; write one complete JSON object on each line.'],
+    ['invalid JSON', '{"text": "Why?"', 'is not JSON; write one complete JSON object on each line.'],
     ['an array over many lines', '[', 'is not JSON; write one complete JSON object on each line.'],
-    ['no object', '["Why?"]', 'must be a JSON object, such as {"text": "...", "relevant": ["..."]}.'],
+    [
+      'a value that is not an object',
+      '["Why?"]',
+      'must be a JSON object, such as {"text": "...", "relevant": ["..."]}.',
+    ],
     [
       'no text',
       '{"relevant": ["d1"]}',
       'must have either "text" or "question", but may omit both if it has "steps", such as',
     ],
     [
-      'text and question',
+      'both text and question',
       '{"text": "a", "question": "b", "relevant": ["d1"]}',
       'must have either "text" or "question", but may omit both if it has "steps", such as',
     ],
@@ -24,7 +28,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
       'must have at least one of "judgments", "relevant", "forbidden" and "no_answer", such as',
     ],
     [
-      'judgments twice',
+      'both judgments and relevant',
       '{"text": "a", "judgments": {}, "relevant": []}',
       'must have either "judgments" or "relevant", such as',
     ],
@@ -50,20 +54,24 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
       'Line 3 of set.jsonl forbids the document "b/1", but the same query judges it relevant; keep only one.',
     ],
     [
-      'a question without an answer that has one',
+      'a no-answer query with a relevant document',
       '{"text": "a", "relevant": ["d1"], "no_answer": true}',
       'Line 3 of set.jsonl says that the query has no answer, but line 3 of set.jsonl judges "d1" relevant to it; keep only one.',
     ],
-    ['no step', '{"text": "a", "steps": [], "relevant": ["d1"]}', 'has a bad value: "steps" must not be empty.'],
-    ['an empty step', '{"text": "a", "steps": ["b", " "], "relevant": ["d1"]}', 'has an empty step; write its text'],
-    ['half a grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
     [
-      'half a grade in a list',
+      'an empty list of steps',
+      '{"text": "a", "steps": [], "relevant": ["d1"]}',
+      'has a bad value: "steps" must not be empty.',
+    ],
+    ['an empty step', '{"text": "a", "steps": ["b", " "], "relevant": ["d1"]}', 'has an empty step; write its text'],
+    ['a fractional grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
+    [
+      'a fractional grade in a list',
       '{"text": "a", "judgments": [{"document_id": "d1", "grade": 0.5}]}',
       '"judgments.0.grade" must be a whole number.',
     ],
     [
-      'judgments in words',
+      'judgments as a string',
       '{"text": "a", "judgments": "d1"}',
       '"judgments" must be a list of {"document_id": "...", "grade": 1} or',
     ],
@@ -73,11 +81,15 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
       '"tags.b" must be a string, a number, true or false.',
     ],
     [
-      'tags in a list',
+      'tags as a list',
       '{"text": "a", "tags": ["b"], "relevant": []}',
       '"tags" must be an object such as {"language": "en"}.',
     ],
-    ['a tag twice', '{"text": "a", "tags": {"b": "1", "b ": "2"}, "relevant": []}', 'has the tag b twice; keep one.'],
+    [
+      'a repeated tag',
+      '{"text": "a", "tags": {"b": "1", "b ": "2"}, "relevant": []}',
+      'has the tag b twice; keep one.',
+    ],
     ['a tag without name', '{"text": "a", "tags": {"": "1"}, "relevant": []}', 'has a tag without a name; name it.'],
     [
       'too many tags',
@@ -88,9 +100,13 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
       }),
       'has 33 tags; use at most 32.',
     ],
-    ['a key that objects lose', '{"text": "a", "judgments": {"__proto__": 1}}', 'has the key "__proto__"; rename it.'],
     [
-      'white space as text',
+      'a key that JavaScript objects lose',
+      '{"text": "a", "judgments": {"__proto__": 1}}',
+      'has the key "__proto__"; rename it.',
+    ],
+    [
+      'a text of white space only',
       '{"text": " ", "relevant": ["d1"]}',
       'Line 3 of set.jsonl has an empty query; write its text or remove the line.',
     ],
@@ -122,7 +138,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     ['an empty id', '{"id": "", "text": "a", "relevant": ["d1"]}', 'has an empty query id; write the query id.'],
     ['an empty document id', '{"text": "a", "relevant": [""]}', 'has an empty document id; write the document id.'],
     [
-      'an id twice',
+      'a repeated id',
       '{"id": "q0", "text": "b", "relevant": ["d1"]}',
       'repeats the query id "q0" of line 1 of set.jsonl; give each query its own id.',
     ],
@@ -178,7 +194,7 @@ it.each([
   ]);
 });
 
-it('an id is derived from query and tags, the same as for CSV', async () => {
+it('an id is derived from the query and its tags in the same way as for CSV', async () => {
   const { queries } = await readLines({ question: 'Why?', tags: { lang: 'en' }, relevant: ['d1'] });
   const csv = await readFiles({ 'set.csv': 'question,document,lang\nWhy?,d7,en\n' }, 'set.csv');
   expect(queries[0]?.id).toBe(csv.queries[0]?.id);
@@ -214,14 +230,14 @@ it('white space around queries, ids and tags is removed, with a warning', async 
   ]);
 });
 
-it('a line that is longer than one block of the file is read, with characters of three bytes', async () => {
+it('a line of three-byte characters that is longer than one block of the file is read', async () => {
   const text = '€'.repeat(100_000);
   const { queries } = await readLines({ text: 'Why?', relevant: ['d1'] }, { text, relevant: ['d2'] });
   expect(queries[1]).toMatchObject({ text, judgments: [{ documentId: 'd2' }] });
 });
 
 describe('steps of a JSONL query', () => {
-  it('are read in order and trimmed, with or without a text of the whole question', async () => {
+  it('are read in order and trimmed, with or without a text of the whole query', async () => {
     const { queries } = await readFiles(
       {
         'set.jsonl': [

@@ -62,14 +62,14 @@ describe('an unknown or wrong format is refused with a fix', () => {
   const both = { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\n', 'qrels.txt': 'q1 0 d1 1\n' };
   it.each<[string, Files, string, object, string]>([
     [
-      'a folder of both kinds',
+      'a folder that is both BEIR and TREC',
       both,
       '.',
       {},
       'FOLDER can be read either as BEIR (queries.jsonl) or as TREC (qrels.txt); choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex.',
     ],
     [
-      'a folder of neither kind',
+      'a folder that is neither BEIR nor TREC',
       { 'set.csv': '' },
       '.',
       {},
@@ -83,14 +83,14 @@ describe('an unknown or wrong format is refused with a fix', () => {
       'The format of set.xlsx cannot be detected from its name; choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex, or write the queries as CSV with the columns query,document,grade.',
     ],
     [
-      'CSV of a folder',
+      'CSV for a folder',
       both,
       '.',
       { format: 'csv' },
       'The format csv reads a single file, but FOLDER is a folder; name the file.',
     ],
     [
-      'BEIR of a file',
+      'BEIR for a file',
       both,
       'qrels.tsv',
       { format: 'beir' },
@@ -111,21 +111,21 @@ describe('an unknown or wrong format is refused with a fix', () => {
       'FOLDER has queries.tsv and topics.tsv; use --queries to choose the file to read.',
     ],
     [
-      'judgments named twice',
+      'judgments specified twice',
       both,
       'qrels.txt',
       { format: 'trec', qrelsPath: 'x' },
       'qrels.txt and --qrels both specify judgments; remove --qrels, or pass a folder instead of qrels.txt.',
     ],
     [
-      'rows as queries without rows',
+      'rows as queries for a format without rows',
       both,
       '.',
       { format: 'beir', rowsAsQueries: true },
       '--rows-as-queries is for CSV only, but FOLDER is read as beir; remove the option.',
     ],
     [
-      'queries beside a CSV file',
+      'a qrels file in addition to a CSV file',
       { 'set.csv': '' },
       'set.csv',
       { qrelsPath: 'x' },
@@ -138,7 +138,7 @@ describe('an unknown or wrong format is refused with a fix', () => {
     });
   });
 
-  it('a given format is used, whatever the file names say', async () => {
+  it('a specified format is used, whatever the file names suggest', async () => {
     await withFiles(both, async (folder) => {
       expect((await read(folder, { format: 'beir' })).format).toBe('beir');
       const qrelsPath = join(folder, 'qrels.txt');

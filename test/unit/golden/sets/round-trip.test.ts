@@ -60,7 +60,7 @@ const goldenLine = ({ judgments, ...query }: GoldenQuery) => ({
   ...query,
   judgments: judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
 });
-/** The format of Python's csv module. */
+/** Formats a cell as Python's csv module does. */
 const tabCell = (value: string | number): string =>
   String(value).includes('"') ? `"${String(value).replaceAll('"', '""')}"` : String(value);
 const beirQrels = (queries: readonly GoldenQuery[]): string =>

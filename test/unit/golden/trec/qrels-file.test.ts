@@ -47,7 +47,7 @@ describe('readQrels', () => {
     ['no line feed at the end', 'q1 0 a 1\nq1 0 b 0\nq2 0 a 3'],
     ['a byte order mark', '\ufeffq1 0 a 1\nq1 0 b 0\nq2 0 a 3\n'],
     ['empty lines and comments', '# judged in May\n\nq1 0 a 1\n \t\nq1 0 b 0\n#q9 0 z 1\nq2 0 a 3\n\n'],
-    ['queries that are not together', 'q1 0 a 1\nq2 0 a 3\nq1 0 b 0\n'],
+    ['the judgments of a query in several places', 'q1 0 a 1\nq2 0 a 3\nq1 0 b 0\n'],
     ['the header of BEIR', 'query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t0\nq2\ta\t3\n'],
     ['BEIR header and Windows line endings', 'query-id\tcorpus-id\tscore\r\nq1\ta\t1\r\nq1\tb\t0\r\nq2\ta\t3\r\n'],
   ])('reads a file with %s', async (_what, content) => {
@@ -64,17 +64,17 @@ describe('readQrels', () => {
 
   it.each([
     ['3.0 and truth values as grades', 'q1 0 a 1.0\nq1 0 b false\nq2 0 a 3.0\n'],
-    ['three columns of tabs and no header', 'q1\ta\t1\nq1\tb\t0\nq2\ta\t3\n'],
-    ['other names in its header', 'Query ID\tdoc_id\trelevance_score\nq1\ta\t1\nq1\tb\t0\nq2\ta\t3\n'],
+    ['three columns separated by tabs and no header', 'q1\ta\t1\nq1\tb\t0\nq2\ta\t3\n'],
+    ['other column names in its header', 'Query ID\tdoc_id\trelevance_score\nq1\ta\t1\nq1\tb\t0\nq2\ta\t3\n'],
     ['the row numbers of pandas', '\tquery-id\tcorpus-id\tscore\n7\tq1\ta\t1\n9\tq1\tb\t0\n12\tq2\ta\t3\n'],
     ['commas and a header', 'query_id,doc_id,label\nq1,"a",1\nq1,b,0\nq2,a,3\n'],
     ['semicolons and no header', 'q1;a;1\nq1;b;0\nq2;a;3\n'],
     [
-      'an object a line',
+      'one JSON object per line',
       '{"query_id": "q1", "doc_id": "a", "relevance": 1, "iteration": "0"}\n{"query_id": "q1", "doc_id": "b", "relevance": 0}\n{"doc_id": "a", "query_id": "q2", "relevance": "3"}\n',
     ],
-    ['byte order marks where files were put together', 'q1 0 a 1\nq1 0 b 0\n\ufeffq2 0 a 3\n'],
-    ['the same behind tabs', 'q1\t0\ta\t1\nq1\t0\tb\t0\n\ufeffq2\t0\ta\t3\n'],
+    ['a byte order mark where two files were joined', 'q1 0 a 1\nq1 0 b 0\n\ufeffq2 0 a 3\n'],
+    ['a byte order mark where two files with tabs were joined', 'q1\t0\ta\t1\nq1\t0\tb\t0\n\ufeffq2\t0\ta\t3\n'],
   ])('reads a file with %s', async (_what, content) => {
     expect(await qrelsOf(content)).toEqual({ q1: { a: 1, b: 0 }, q2: { a: 3 } });
   });
@@ -90,7 +90,7 @@ describe('readQrels', () => {
     expect(await qrelsOf('q\t0\t"a"\t1\n')).toEqual({ q: { '"a"': 1 } });
   });
 
-  it('treats every document of a header without a grade as relevant', async () => {
+  it('treats every document as relevant if the header has no grade column', async () => {
     expect(await qrelsOf('query-id\tcorpus-id\nq\ta\nq\tb\n')).toEqual({ q: { a: 1, b: 1 } });
   });
 
@@ -100,22 +100,32 @@ describe('readQrels', () => {
     ['five columns', 'q 0 a 1 x\n', 1, 'has 5 columns; write "query 0 document grade" (TREC) or'],
     ['two columns without a header', 'q\ta\nr\tb\n', 1, 'has 2 columns and no grade'],
     [
-      'a blank in an id of three columns',
+      'a space in an id of a three-column file',
       'q1 Handbook.pdf 1\nq2 Leave policy.pdf 1\n',
       2,
       'has 4 columns, but line 1 has 3',
     ],
-    ['blanks in every id of three columns', 'q1 Staff handbook.pdf 1\n', 1, 'has "Staff" where TREC has 0'],
+    ['spaces in every id of a three-column file', 'q1 Staff handbook.pdf 1\n', 1, 'has "Staff" where TREC has 0'],
     ['TREC without grades', 'q1 0 17\nq2 0 18\n', 1, 'as TREC judgments without a grade'],
     ['row numbers without a header', '0 2 d7 1\n1 0 d8 1\n2 1 d9 1\n', 1, 'or pandas row numbers'],
-    ['blanks and commas that both part three columns', 'a b, c, 1\n', 1, 'separated by either spaces or commas'],
+    [
+      'spaces and commas that both split a line into three columns',
+      'a b, c, 1\n',
+      1,
+      'separated by either spaces or commas',
+    ],
     ['more columns than names', 'query-id\tcorpus-id\tscore\nq\t0\ta\t1\n', 2, 'has 4 columns, but line 1 has 3'],
-    ['an unknown name', 'query-id\tcorpus-id\tscore\tsplit\nq\ta\t1\tdev\n', 1, 'has the unknown column "split"'],
+    [
+      'an unknown column name',
+      'query-id\tcorpus-id\tscore\tsplit\nq\ta\t1\tdev\n',
+      1,
+      'has the unknown column "split"',
+    ],
     ['no document in its header', 'qid\tpassage\tlabel\nq\ta\t1\n', 1, 'has the unknown column "passage"'],
     ['an empty id', 'query-id\tcorpus-id\tscore\nq\t\t1\n', 2, 'has an empty document id'],
-    ['a fraction as grade', 'q 0 a 1\n\nq 0 b 1.7\n', 3, 'has the grade "1.7", which is not a whole number'],
+    ['a fractional grade', 'q 0 a 1\n\nq 0 b 1.7\n', 3, 'has the grade "1.7", which is not a whole number'],
     ['a word as grade', 'q 0 a relevant\n', 1, 'has the grade "relevant", which is not a whole number'],
-    ['a list of JSON', '[{"qid": 1}]\n', 1, 'is JSON;'],
+    ['a JSON list', '[{"qid": 1}]\n', 1, 'is JSON;'],
     ['features for learning to rank', '3   qid:1  # 11   star wars\n', 1, 'is a line of a learning-to-rank file'],
     [
       'a document judged twice',
@@ -134,9 +144,9 @@ describe('readQrels', () => {
 
   it.each([
     ['an empty file', ''],
-    ['a byte order mark alone', '\ufeff'],
-    ['comments alone', '# nothing\n\n'],
-    ['a BEIR header alone', 'query-id\tcorpus-id\tscore\n'],
+    ['a file with only a byte order mark', '\ufeff'],
+    ['a file with only comments', '# nothing\n\n'],
+    ['a file with only a BEIR header', 'query-id\tcorpus-id\tscore\n'],
   ])('refuses %s', async (_what, content) => {
     await expect(qrelsOf(content)).rejects.toMatchObject({
       code: 'file_malformed',

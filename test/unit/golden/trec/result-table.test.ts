@@ -36,7 +36,7 @@ function judgmentsOf(grades: ReadonlyMap<string, number>): { judgments: Judgment
   return { judgments, query: judgments.queries.get('q') ?? [] };
 }
 
-it('the ranking of a query has the grades, repeats and ties of its documents as texts', () => {
+it('the ranking of a query has the same grades, duplicates and ties as a ranking of its ids as strings', () => {
   const anId = fc.oneof(fc.constantFrom('a', 'ab', 'é', '～', '😀', 'd10', 'd1'), fc.string({ unit: 'grapheme' }));
   const aRow = fc.tuple(fc.constantFrom('q1', 'q2'), anId, fc.constantFrom(0, -0, 1, 1.5, -2));
   const someJudgments = fc.uniqueArray(fc.tuple(anId, fc.integer({ min: -1, max: 3 })), { selector: ([id]) => id });
@@ -74,7 +74,7 @@ it('the ranking of a query has the grades, repeats and ties of its documents as 
   );
 });
 
-it('many documents in any order are ranked as their texts are, including near-equal scores', () => {
+it('many documents in any order are ranked like their ids as strings, even with nearly equal scores', () => {
   const aScore = fc.oneof(
     fc.constantFrom(0, -0, 1, 1 + Number.EPSILON, -1),
     fc.double({ noNaN: true, min: -9, max: 9 }),
@@ -109,7 +109,7 @@ it('a ranking does not depend on earlier rankings, nor on the number of document
   }
 });
 
-it('a shuffled query is ranked by its scores, whether its ranks agree or not', () => {
+it('the results of a query in any order are ranked by score, whether or not their ranks agree', () => {
   const anOrder = (length: number) => fc.shuffledSubarray([...Array(length).keys()], { minLength: length });
   const aQuery = fc
     .integer({ min: 2, max: 60 })

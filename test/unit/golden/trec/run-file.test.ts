@@ -47,11 +47,11 @@ describe('readRunInBatches', () => {
   });
 
   it.each([
-    ['without tag', 'q Q0 a 1 2\n'],
-    ['with a rank that is written as a fraction', 'q Q0 a 1.0 2 t\n'],
+    ['without a tag', 'q Q0 a 1 2\n'],
+    ['with a rank that is written as 1.0', 'q Q0 a 1.0 2 t\n'],
     ['with a byte order mark', '\ufeffq Q0 a 1 2 t\n'],
     ['with tabs and a carriage return', 'q\tQ0\ta\t1\t2\ttag\r\n'],
-    ['with a comment above', '# run of May\nq Q0 a 1 2 t'],
+    ['after a comment', '# run of May\nq Q0 a 1 2 t'],
   ])('reads a line %s', async (_what, content) => {
     expect((await readRun(await fileOf(content))).get('q')).toEqual({ ids: ['a'], scores: [2] });
   });
@@ -80,19 +80,23 @@ describe('readRunInBatches', () => {
 
   it.each([
     ['a seventh column', 'q Q0 a 1 2 t\nq Q0 a b 1 2 t\n', 'line 2: A result needs the 6 columns'],
-    ['words behind the tag', 'q Q0 a 1 2 my run tag\n', 'line 1: A result needs the 6 columns'],
+    ['words after the tag', 'q Q0 a 1 2 my run tag\n', 'line 1: A result needs the 6 columns'],
     ['a rank that is a word', 'q Q0 a b 2 t\n', 'line 1: The rank "b" in column 4 is not a whole number'],
     ['a rank that is a fraction', 'q Q0 a 1.5 2 t\n', 'line 1: The rank "1.5" in column 4'],
     ['a tag on some lines only', 'q Q0 a 1 2\nq Q0 b 2 1 t\n', 'line 2: A result needs the 5 columns'],
     ['an empty id', 'q\tQ0\t \t1\t2\tt\n', 'line 1: Column 3 ("document-id") is empty'],
-    ['an id with a blank, or none', 'q\tQ0\tdoc 5\t1\t2\n', 'line 1: The line is ambiguous: '],
-    ['no tag or no Q0', 'q d1 1 2 7\nq d2 2 1 7\n', 'line 1: The line is ambiguous: '],
+    [
+      'a line with either a space in an id or mixed separators',
+      'q\tQ0\tdoc 5\t1\t2\n',
+      'line 1: The line is ambiguous: ',
+    ],
+    ['a line that lacks either the tag or Q0', 'q d1 1 2 7\nq d2 2 1 7\n', 'line 1: The line is ambiguous: '],
     ['an empty Q0', 'q\t\td1\t1\t2.0\t7\n', 'line 1: The line is ambiguous: '],
-    ['semicolons', 'q;Q0;d1;1;2.0;r\n', 'line 1: The columns are separated by semicolons'],
-    ['ids with a blank and no tag', 'q Q0 doc 1 1 0.9\nq Q0 doc 2 2 0.8\n', 'line 1: The line is ambiguous: '],
+    ['semicolons as separators', 'q;Q0;d1;1;2.0;r\n', 'line 1: The columns are separated by semicolons'],
+    ['ids with spaces and no tag', 'q Q0 doc 1 1 0.9\nq Q0 doc 2 2 0.8\n', 'line 1: The line is ambiguous: '],
     ['three columns', 'q d 1\n', 'line 1: A line of 3 columns may be'],
-    ['judgments', 'q 0 d 1\n', 'line 1: A result needs the 6 columns'],
-    ['commas', 'q,Q0,d,1,2,t\n', 'line 1: The columns are separated by commas'],
+    ['a file of judgments', 'q 0 d 1\n', 'line 1: A result needs the 6 columns'],
+    ['commas as separators', 'q,Q0,d,1,2,t\n', 'line 1: The columns are separated by commas'],
     ['a second header', 'qid\tdocid\tscore\nq\ta\t2\nqid\tdocid\tscore\n', 'line 3: The score "score" in column 3'],
     ['a header with two documents', 'qid docid docno score\n1 2 a 3\n', 'line 1: The header has "docid" and "docno"'],
     ['a header without score and rank', 'qid docid\n1 2\n', 'line 1: The header names neither a rank nor a score'],
@@ -106,20 +110,20 @@ describe('readRunInBatches', () => {
   it.each([
     ['of TREC', 'query-id Q0 document-id rank score tag\nq Q0 a 1 2 t\n', 2],
     ['with other columns', 'score\tDoc ID\tquery\tqid\n2\ta\twhat is it\tq\n', 2],
-    ['with ranks alone', 'query_id document_id rank\nq a 3\n', -3],
-    ['behind a byte order mark and a comment', '\ufeff# run\nqid,x docid rank score\nq a 1 2\n'.replace(',x', ''), 2],
-  ])('reads columns by a header %s', async (_what, content, score) => {
+    ['with ranks but no scores', 'query_id document_id rank\nq a 3\n', -3],
+    ['after a byte order mark and a comment', '\ufeff# run\nqid,x docid rank score\nq a 1 2\n'.replace(',x', ''), 2],
+  ])('reads columns according to a header %s', async (_what, content, score) => {
     expect((await readRun(await fileOf(content))).get('q')).toEqual({ ids: ['a'], scores: [score] });
   });
 
-  it('keeps spaces inside ids if tabs separate columns, even after many lines without', async () => {
+  it('keeps spaces inside ids if tabs separate columns, even after many document ids without spaces', async () => {
     const lines = Array.from({ length: 300 }, (_, i) => `a query\tQ0\td${i}\t${i}\t${-i}\tt`);
     const run = await readRun(await fileOf([...lines, 'a query\tQ0\ttwo  words.pdf\t1\t-300\tmy run'].join('\n')));
     expect(run.get('a query')?.ids.at(-1)).toBe('two  words.pdf');
     expect(run.get('a query')?.ids).toHaveLength(301);
   });
 
-  it('skips a byte order mark in the middle, and keeps a no-break space inside an id', async () => {
+  it('skips a byte order mark in the middle of the file, and keeps a no-break space inside an id', async () => {
     const run = await readRun(
       await fileOf('q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\n\ufeffq1 Q0 c\u00a0d 3 0 t\nq2 Q0 e 1 1 t\n'),
     );

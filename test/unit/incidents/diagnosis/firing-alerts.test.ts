@@ -126,7 +126,7 @@ describe('the firing alerts of a pipeline', () => {
     ]);
   });
 
-  it('show the share of poorly covered traffic as the headline of drift, unless it is back at the baseline', () => {
+  it('state the share of poorly covered traffic in the headline of drift, unless that share is back at the baseline', () => {
     const checks = [
       aCheckState({ pipeline: pipeline.name, kind: 'density_drift', measure: 'density_drift', value: 2 }),
     ];
@@ -145,14 +145,14 @@ describe('the firing alerts of a pipeline', () => {
     expect(alertWith(0.22)?.from).toEqual(aMeasurement().windowStart);
   });
 
-  it('include a golden set whose runs are overdue by three intervals, but not one that is run manually', () => {
+  it('include a golden set that has not run for three intervals, but not one that is run manually', () => {
     const latest = [aLatestRun({ lastAttemptAt: NOON })];
     expect(alertsAt(hours(3), { latest })).toEqual([]);
     expect(alertsAt(hours(3.01), { latest })).toContain('runs of faq are overdue');
     expect(alertsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain('runs of faq are overdue');
   });
 
-  it('include a run that did not complete after one that did', () => {
+  it('include an incomplete run that follows a completed one', () => {
     expect(alertsAt(hours(1), { latest: [ended({ finishedAt: hours(0.5) })] })).toEqual([
       'the latest run of faq did not complete',
     ]);
@@ -212,7 +212,7 @@ describe('the firing alerts of a pipeline', () => {
     expect(alertsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);
   });
 
-  it('include a drop in judged live relevance, with the severity from human judgments, and a judge that changed within a day', () => {
+  it('include a drop in judged live relevance, with the severity that human judgments justify, and a judge that changed within the last day', () => {
     const fall = (state: string) =>
       aMeasurement({ measure: 'live_ndcg_drop', value: 0.08, ciLow: 0.02, ciHigh: 0.14, details: { state } });
     const severities = (now: Date, ...outcomes: Measurement[]) =>
@@ -232,7 +232,7 @@ describe('the firing alerts of a pipeline', () => {
     expect(severities(hours(1), fall('rejected'), drift)).toEqual(['RecalldJudgeChanged warning']);
   });
 
-  it('include a run at the end of ten minutes during which recalld was short of processor time', () => {
+  it('include a run whose latencies are unreliable because recalld lacked processor time', () => {
     const run = ended({ durationSeconds: 30 });
     const finishedAt = run.ended?.finishedAt ?? NOON;
     let now = finishedAt;
@@ -269,7 +269,7 @@ describe('the firing alerts of a pipeline', () => {
     expect(alertsAt(NOON, { measurements: latestAt(NOON, recall) })).toEqual([]);
   });
 
-  it('include an index with late changes, judged by the lower bound', () => {
+  it('include an index whose changes arrive late, as measured by the lower bound of the delay', () => {
     const lag = (parts: Parameters<typeof aMeasurement>[0]) =>
       aMeasurement({
         measure: 'index_lag_seconds',
@@ -299,7 +299,7 @@ describe('the firing alerts of a pipeline', () => {
   });
 });
 
-it('name the retriever error, and the measured recovery', () => {
+it('names the retriever error, and the measured recovery', () => {
   const message = 'http://rag/search refused the connection';
   const failure = { message, code: 'connection_refused', queries: 28, others: 0, notAsked: 72, total: 100 };
   const down = ended({ outcomes: { ok: 0, empty: 0, error: 100, timeout: 0 }, failure });
@@ -326,24 +326,24 @@ const factsOf = (checks: readonly CheckState[], measurements: AlertFacts['measur
 
 describe('an alert that fired before', () => {
   const open = updateTimelines([], [anAlert({ name: NAME, text: 'It was 0.9 s.' })], NOON);
-  const stillRings = (verdict: Verdict) => {
+  const stillFiring = (verdict: Verdict) => {
     const check = { pipeline: thresholdPipeline.name, name: NAME, verdict } as CheckState;
     return withoutData(open, factsOf([check]), thresholdPipeline.name, NOON);
   };
 
-  it('does not resolve because its check is no longer evaluated', () => {
-    expect(stillRings('no_data')).toMatchObject([
+  it('keeps firing while its check has no data', () => {
+    expect(stillFiring('no_data')).toMatchObject([
       { name: NAME, severity: 'critical', text: 'It was 0.9 s. No data since then.' },
     ]);
   });
 
   it('resolves when its check passes, is reported only once while the check fails, and is removed with its check', () => {
-    expect(stillRings('ok')).toEqual([]);
-    expect(stillRings('critical')).toEqual([]);
+    expect(stillFiring('ok')).toEqual([]);
+    expect(stillFiring('critical')).toEqual([]);
     expect(withoutData(open, factsOf([]), thresholdPipeline.name, NOON)).toEqual([]);
   });
 
-  it('does not resolve because its measure has no recent value, unless the measure is no longer watched', () => {
+  it('keeps firing while its measure has no recent value, unless the measure is no longer watched', () => {
     const range = { results_per_answer: { normal: 10, low: 6.5, high: 13.5, n: 40 } };
     const results = aMeasurement({ measure: 'results_per_answer', value: 3, ciLow: 2.9, ciHigh: 3.1 });
     const ranges = (details: object) => aMeasurement({ measure: 'measures_normal', details: { ...details } });
@@ -363,12 +363,12 @@ describe('an alert that fired before', () => {
     name,
     endedAt,
   });
-  const ofConfig = { name: NAME, pipeline: thresholdPipeline.name } as CheckState;
+  const configuredCheck = { name: NAME, pipeline: thresholdPipeline.name } as CheckState;
 
   it('keeps firing in a process whose config lacks its check, while another active config has the check', () => {
     const inForce = [part('check', NAME)];
     expect(carriedOver(open, [], [], inForce)).toMatchObject([{ name: NAME, severity: 'critical' }]);
-    expect(carriedOver(open, [], [ofConfig], inForce)).toEqual([]);
+    expect(carriedOver(open, [], [configuredCheck], inForce)).toEqual([]);
     expect(carriedOver(open, [], [], [])).toEqual([]);
   });
 

@@ -18,14 +18,14 @@ function observed(...series: readonly MeasurementOutcome[]) {
 
 const top = aMeasurement({ measure: 'top_query_ratio', value: 0.4, ciLow: 0.38, ciHigh: 0.42 });
 
-it('compares a measure with its normal value, not with a window that extends beyond the onset', async () => {
+it('compares a measure with its normal value, or with an earlier window if no normal value is known', async () => {
   const ranges = { top_query_ratio: { normal: 0.02, low: 0, high: 0.12, n: 40 } };
   const normal = aMeasurement({ measure: 'measures_normal', details: ranges });
   expect((await observed(top, normal)).topQuery).toMatchObject({ value: 0.4, ciHigh: 0.42, before: 0.02 });
   expect((await observed(top)).topQuery).toMatchObject({ value: 0.4, before: 0.39 });
 });
 
-it('uses the latencies that the service reports since the onset and on the day before', async () => {
+it('compares the latencies that the service reports since the onset with those of the day before', async () => {
   expect((await observed()).latency).toEqual({ before: 40, now: 900, n: 100 });
 });
 
@@ -40,7 +40,7 @@ it('uses the drop that change detection found in feedback', async () => {
   expect((await observed({ ...drop, value: 0.5 })).feedback).toBeNull();
 });
 
-it('uses what a replay or a query without a word returned just before the incident opened, but not in an earlier incident', () => {
+it('uses the results of replayed and shortened queries only if they were measured just before the incident opened', () => {
   const details = { asked: 8, varying: 0, recovered: 0, changed: 8, startIgnored: 0, endIgnored: 7, restored: 0 };
   const words = aMeasurement({ measure: 'ignored_ending_ratio', value: 0.875, n: 8, details });
   const { db } = contextOf({});

@@ -9,7 +9,7 @@ const measured = (measure: string, n: number) =>
   aMeasurement({ measure, n, windowStart: hours(-1), windowEnd: NOON, measuredAt: NOON });
 
 describe('the sample of a sign', () => {
-  it('starts with the window of its measure, and has its n', () => {
+  it('starts with the window of its measure, and has the same n', () => {
     const samples = observeSamples(latestAt(NOON, measured('index_missing_ratio', 200)));
     expect(samples).toEqual({ index_documents: { from: hours(-1), n: 200 } });
   });
@@ -19,17 +19,17 @@ describe('the sample of a sign', () => {
     expect(samples).toEqual({ index_retrieval: { from: hours(-24), n: 8 } });
   });
 
-  it('is null if the store was counted', () => {
+  it('has no size if the store was counted', () => {
     expect(observeSamples(latestAt(NOON, measured('store_vectors', 1))).store_size?.n).toBeNull();
   });
 
-  it('is the smaller one if a sign has two measures', () => {
+  it('is the smaller of two if a sign has two measures', () => {
     const both = [measured('index_orphaned_ratio', 900), measured('index_superseded_ratio', 40)];
     expect(observeSamples(latestAt(NOON, ...both)).index_orphans?.n).toBe(40);
   });
 });
 
-it('treats recalld as starved if its event loop was blocked for a tenth of the run, or its processors for half of it', () => {
+it('treats recalld as starved if its event loop was blocked for a tenth of the run, or its processors were busy for half of it', () => {
   const run = { outcomes: { ok: 40, empty: 0, error: 0, timeout: 0 } };
   const ended = { status: 'completed', startedAt: NOON, finishedAt: NOON } as Parameters<typeof observeOwnWork>[2];
   const facts = { latest: [], intervalSeconds: () => null };

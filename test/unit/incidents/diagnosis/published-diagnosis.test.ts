@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { type DiagnosisResult, totalOf } from '../../../../bench/diagnosis.ts';
 
-/** Accuracy documented in docs/explanation/diagnosis-accuracy.md. */
+/** Asserts the accuracy that docs/explanation/diagnosis-accuracy.md documents. */
 function expectPromised({ kinds, levels }: DiagnosisResult): void {
   const faults = kinds.filter(({ isQuiet }) => !isQuiet);
   expect(totalOf(kinds, 'wrong') / totalOf(kinds, 'draws'), 'wrong').toBeLessThanOrEqual(0.05);

@@ -24,7 +24,7 @@ async function gaugesAfter(seconds: number, ...series: Parameters<typeof latestA
 
 const now = (measure: string, parts: Partial<Measurement> = {}): Measurement => aMeasurement({ measure, ...parts });
 
-it('exports probe results with their intervals and n, and nothing of other pipelines', async () => {
+it('exports probe results with their intervals and n, but not those of removed pipelines', async () => {
   const gauges = await gaugesAfter(
     60,
     now('store_vectors', { value: 12_000, ...noBounds }),

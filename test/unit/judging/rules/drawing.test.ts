@@ -23,7 +23,7 @@ describe('drawing probabilities', () => {
     );
   });
 
-  it('are doubled for suspect queries and proportional to the queries that each represents', () => {
+  it('are doubled for suspect queries, and proportional to the number of queries that each query represents', () => {
     const kept = [
       { represents: 1, segment: 'all', isSuspect: false },
       { represents: 1, segment: 'all', isSuspect: true },
@@ -33,7 +33,7 @@ describe('drawing probabilities', () => {
     expect([one, suspect / one, many / one].map((x) => Math.round(1e6 * x) / 1e6)).toEqual([0.01, 2, 10]);
   });
 
-  it('oversample small segments while large ones still get most', () => {
+  it('oversample small segments, while large segments still get most of the queries', () => {
     const of = (segment: string, count: number) =>
       Array.from({ length: count }, () => ({ represents: 1, segment, isSuspect: false }));
     const found = drawingProbabilities([...of('large', 900), ...of('small', 100)], 40);

@@ -18,14 +18,14 @@ describe('the scores of a rewritten and an original text', () => {
   const grades: Readonly<Record<string, number>> = { a: 3, b: 1 };
   const gradeOf = (id: string): number => grades[id] ?? 0;
 
-  it('share one ideal order, so that a text that finds nothing good scores below one that does', () => {
+  it('share one ideal order, so that a text with worse results scores below a text with better results', () => {
     expect(rewritingScores(['x', 'y'], ['a', 'b'], gradeOf, 2)).toEqual({ rewritten: 0, original: 1 });
     const { rewritten, original } = rewritingScores(['b'], ['a', 'b'], gradeOf, 2);
     expect(original).toBe(1);
     expect(rewritten).toBeCloseTo(1 / (3 + 1 / Math.log2(3)), 12);
   });
 
-  it('are equal for equal results, and 0 where no document is relevant', () => {
+  it('are the same if the other text has equal results or none, and are 0 if no document is relevant', () => {
     expect(rewritingScores(['b', 'a'], ['b', 'a'], gradeOf, 2)).toMatchObject({
       rewritten: expect.closeTo(rewritingScores(['b', 'a'], [], gradeOf, 2).rewritten, 12),
     });
@@ -40,7 +40,7 @@ describe('measures of judged episodes', () => {
     expect(valueOf([hit, miss], 'episode_hit_rate')).toMatchObject({ kind: 'value', value: 0.8, n: 2 });
   });
 
-  it('state the mean gain over rewritten episodes, with bounds that enclose it within [-1, 1]', () => {
+  it('include the mean gain of rewritten episodes, with an interval around it within [-1, 1]', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })), {
@@ -65,7 +65,7 @@ describe('measures of judged episodes', () => {
     );
   });
 
-  it('have wider bounds when the episodes are those of few sessions', () => {
+  it('have a wider interval if the episodes belong to few sessions', () => {
     const episodes = Array.from({ length: 40 }, (_, i) => anEpisode({ cluster: i, isHit: i % 4 < 2 }));
     const shared = episodes.map((one, i) => ({ ...one, cluster: i % 4 }));
     const width = (of: readonly ScoredEpisode[]): number => {
@@ -75,7 +75,7 @@ describe('measures of judged episodes', () => {
     expect(width(shared)).toBeGreaterThan(1.5 * width(episodes));
   });
 
-  it('have no value with fewer than two sampled units, and state why', () => {
+  it('have no value for a single session, and state the reason', () => {
     const episodes = [anEpisode(), anEpisode({ rewriting: { rewritten: 1, original: 0 } })];
     for (const one of judgedEpisodeMeasures(episodes, noSegments))
       expect(one).toMatchObject({ kind: 'no_data', reason: 'too_few_episodes' });

@@ -35,7 +35,7 @@ describe('judge drift', () => {
     expect(drift?.verdict).toBe('steady');
   });
 
-  it('is suspected if the change is rare by chance', () => {
+  it('is only suspected when 9 of 100 pairs rise by a grade', () => {
     const drift = judgeDrift(pairs(100, (i) => ({ first: 1, repeat: 1, now: i < 9 ? 2 : 1 })));
     expect(drift?.verdict).toBe('suspected');
   });

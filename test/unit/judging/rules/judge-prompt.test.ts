@@ -46,7 +46,7 @@ describe('the messages to a judge', () => {
     );
   });
 
-  it('are deterministic, and cut texts at the length that a judge reads', () => {
+  it('are deterministic, and truncate texts to the length that a judge reads', () => {
     expect(gradeMessages('a', 'b')).toEqual(gradeMessages('a', 'b'));
     const [, user] = gradeMessages('a'.repeat(9000), 'b'.repeat(9000)).messages;
     expect(JSON.parse(user?.content ?? '')).toEqual({ question: 'a'.repeat(2000), document: 'b'.repeat(6000) });
@@ -66,6 +66,6 @@ describe('the messages to a judge', () => {
   });
 });
 
-it('grades a cross-encoder score by the limits that it reaches', () => {
+it('grades a cross-encoder score by the number of limits that the score reaches', () => {
   expect([0, 0.1, 0.5, 0.8, 1].map((score) => gradeOfScore(score, [0.1, 0.4, 0.8]))).toEqual([0, 1, 2, 3, 3]);
 });

@@ -34,7 +34,7 @@ describe('judged live measures', () => {
     expect(humanSessions(queries)).toBe(7);
   });
 
-  it('are corrected from the eighth session on, and no longer published as uncorrected', () => {
+  it('are corrected from the eighth graded session on, and then no longer published as uncorrected', () => {
     const queries = sessions(20, (i) => [document(3, i < 8 ? i % 4 : null)]);
     expect(of(queries, 'live_hit_rate')).toMatchObject({ kind: 'value', value: 0.5, details: { human_sessions: 8 } });
     expect(of(queries, 'live_hit_rate_uncorrected')).toBeUndefined();
@@ -94,13 +94,13 @@ describe('judged live measures', () => {
     expect(of([...before, ...now], 'live_hit_rate')).toMatchObject({ kind: 'value', n: 20, details: { model: 20 } });
   });
 
-  it('are empty when nothing was graded', () => {
+  it('have no data when nothing was graded', () => {
     expect(of([], 'live_ndcg')).toMatchObject({ kind: 'no_data', reason: 'too_few_judgments' });
   });
 });
 
 describe('judge agreement', () => {
-  it('covers documents that both graded in queries selected for people', () => {
+  it('covers documents that the judge and a person graded in queries selected for people', () => {
     const both = sessions(10, (i) => [document(i % 4, i % 4), document('failed', 0), document(2, null)]);
     expect(judgeAgreement(both, JUDGE)).toMatchObject({ kappa: 1, pairs: 10, sessions: 10 });
     expect(
@@ -119,7 +119,7 @@ describe('judge agreement', () => {
 });
 
 describe('the agreement between two people', () => {
-  it("covers documents that both graded, whatever the judge's grades", () => {
+  it("covers documents that both people graded, whatever the judge's grades", () => {
     const second = (i: number, grade: number | null) => ({ ...document(3, i % 4), second: grade });
     expect(humanAgreement(sessions(10, (i) => [second(i, i % 4), second(i, null)]))).toMatchObject({
       kappa: 1,

@@ -36,7 +36,7 @@ const searched = (cluster: number, gap: number, probability = 0.01): PooledQuery
 });
 
 describe('the pool gap', () => {
-  it('counts failed and empty queries with no gap, by their share of the arrivals', () => {
+  it('counts failed queries as queries without a gap, by their share of the traffic', () => {
     const failed = [0.7, 0.8].map((cluster): PooledQuery => ({ ...searched(cluster, 0, 0.5), outcome: 'error' }));
     const found = poolGap([searched(0.1, 0.4), searched(0.2, 0.4), ...failed], { ok: 300, error: 100 });
     expect(found?.value).toBeCloseTo(0.3, 12);

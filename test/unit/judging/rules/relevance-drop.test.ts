@@ -27,7 +27,7 @@ describe('a drop of judged relevance', () => {
     expect(dropState(drop ?? never(), null)).toBe('none');
   });
 
-  it('is detected after three days 0.07 lower, starting with the first of them', () => {
+  it('is detected after three days that are 0.07 lower, and starts on the first of them', () => {
     const drop = largestDrop(days(30, [0.73, 0.73, 0.73]));
     expect(drop).toMatchObject({ days: 3, n: 600, since: new Date(30 * DAY_MS) });
     expect(drop?.drop).toBeCloseTo(0.07, 9);
@@ -88,9 +88,9 @@ describe('human judgments of a drop', () => {
 
   it.each([
     ['people have graded too little', null, 3, 'detected'],
-    ['people see it too', { low: 0.01, high: 0.2, sessions: 8 }, 3, 'confirmed'],
-    ['people see less than half of it', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'rejected'],
-    ['people graded too few sessions to reject it', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'detected'],
+    ['people confirm the drop', { low: 0.01, high: 0.2, sessions: 8 }, 3, 'confirmed'],
+    ['people see less than half of the drop', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'rejected'],
+    ['people graded too few sessions to reject the drop', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'detected'],
     ['human judgments are inconclusive', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'detected'],
     ['people exclude the detected drop after ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'rejected'],
     ['human judgments are inconclusive after ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'detected'],

@@ -34,7 +34,7 @@ function summaryOf(tallies: readonly OpinionTally[]) {
   return summarizeFeedback(db, plan, window);
 }
 
-it('counts the latest opinion of each user, and all feedback separately', async () => {
+it('counts all feedback, but excludes superseded and capped feedback from the opinions', async () => {
   const changed = aTally({ sentiment: 'negative', feedback: 2 });
   const beyondCap = aTally({ opinions: 0 });
   const { kinds, opinions } = await summaryOf([changed, beyondCap]);
@@ -42,7 +42,7 @@ it('counts the latest opinion of each user, and all feedback separately', async 
   expect(opinions.all.get('all')).toMatchObject({ kind: 'ratio', value: 0, n: 1 });
 });
 
-it('separates explicit from implicit feedback, by the segments of the config', async () => {
+it('reports explicit and implicit feedback separately for each configured segment', async () => {
   const { opinions } = await summaryOf([
     aTally({ feedback: 2, opinions: 2 }),
     aTally({ segments: ['lang=de'] }),
@@ -53,7 +53,7 @@ it('separates explicit from implicit feedback, by the segments of the config', a
   expect(opinions.implicit.get('all')).toMatchObject({ value: 0, n: 1 });
 });
 
-it('has no ratio without an opinion', async () => {
+it('reports insufficient data if there are no opinions', async () => {
   const { kinds, opinions } = await summaryOf([]);
   expect(kinds).toEqual([]);
   expect(opinions.all.get('all')).toMatchObject({ kind: 'insufficient_data' });

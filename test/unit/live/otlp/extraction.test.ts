@@ -6,8 +6,8 @@ import { aLiveQuery } from '../../../support/builders.ts';
 const queries = (count: number, text: string) =>
   Array.from({ length: count }, (_, i) => aLiveQuery({ id: `q${i}`, text }));
 
-describe('the items of a large body', () => {
-  it('are split into batches that contain everything once, in order', () => {
+describe('the items of a request body', () => {
+  it('are split, if there are many, into batches that contain each item once and in order', () => {
     const found = { queries: queries(1000, 'why?'), fragments: [], feedback: [] };
     const parts = inBatches(found);
     expect(parts.length).toBeGreaterThan(1);
@@ -21,7 +21,7 @@ describe('the items of a large body', () => {
     expect(Math.max(...characters)).toBeLessThanOrEqual(3_000_000);
   });
 
-  it('are one batch when they are few', () => {
+  it('form one batch if they are few, and no batch if there are none', () => {
     expect(inBatches({ queries: queries(3, 'why?'), fragments: [], feedback: [] })).toHaveLength(1);
     expect(inBatches({ queries: [], fragments: [], feedback: [] })).toEqual([]);
   });

@@ -10,8 +10,8 @@ const found = (tools: unknown, spans: Parameters<typeof extract>[0]) =>
 const search = (attributes: Attributes, id = 1) =>
   aSpan({ id, name: 'search_docs', attributes: { 'openinference.span.kind': 'TOOL', ...attributes } });
 
-describe('the call of a tool that the config names', () => {
-  it('is a live query with the text and documents in their usual places', () => {
+describe('a call of a tool named in the config', () => {
+  it('becomes a live query with the text and documents of the standard attributes', () => {
     const { queries } = found(
       [{ name: 'search_docs' }],
       [
@@ -24,7 +24,7 @@ describe('the call of a tool that the config names', () => {
     expect(queries).toMatchObject([{ text: 'late parcel', results: [{ id: 'a', score: 0.5 }] }]);
   });
 
-  it('is read with the expressions of the config, even if the result is JSON within a text', () => {
+  it('is read with the expressions in the config, even if the result contains JSON encoded as a string', () => {
     const tools = [
       { name: 'search_docs', text: 'filter.words', results: { list: 'content', id: 'meta.key', score: 'meta.match' } },
     ];
@@ -51,7 +51,7 @@ describe('the call of a tool that the config names', () => {
     ]);
   });
 
-  it('is one query together with the retriever that it calls', () => {
+  it('is merged with the retriever that it calls into one query', () => {
     const { queries } = found(
       [{ name: 'search_docs' }],
       [
@@ -69,7 +69,7 @@ describe('the call of a tool that the config names', () => {
   });
 });
 
-it('a span of the same name that is no tool call is ignored, and so is every other tool', () => {
+it('ignores calls of other tools, and spans that have the name of a configured tool but are not tool calls', () => {
   const result = { 'output.value': '{"documents": [{"id": "a"}]}' };
   const { queries, ignoredSpans } = found(
     [{ name: 'search_docs' }],
@@ -82,7 +82,7 @@ it('a span of the same name that is no tool call is ignored, and so is every oth
   expect(ignoredSpans).toBe(2);
 });
 
-it('the config refuses an expression that is not JMESPath, with its place', () => {
+it('rejects a config with an invalid JMESPath expression, and reports the path of the expression', () => {
   const { error } = retrievalToolsSchema.safeParse([{ name: 'search_docs', results: { list: 'a[' } }]);
   expect(error?.issues).toMatchObject([{ path: [0, 'results', 'list'] }]);
 });

@@ -36,7 +36,7 @@ function aTask() {
 const never = new AbortController().signal;
 
 describe('a semaphore', () => {
-  it('runs at most the given number of tasks, in their order', async () => {
+  it('runs at most the given number of tasks at a time, in order', async () => {
     const semaphore = createSemaphore(2);
     const tasks = [aTask(), aTask(), aTask(), aTask()];
     const work = tasks.map(({ run }) => semaphore(run, never));
@@ -98,8 +98,8 @@ async function anAnalyzer(responder: Responder, changes: Partial<PresidioConfig>
 
 const ada = { entity_type: 'PERSON', start: 3, end: 6, score: 0.85, analysis_explanation: null };
 
-describe('the analyzer of Presidio', () => {
-  it('receives its request format, and its response is parsed', async () => {
+describe('the Presidio analyzer', () => {
+  it('sends requests in the format of Presidio, and parses the response', async () => {
     const analyze = await anAnalyzer(json([ada]), { entities: ['PERSON'] });
     expect(await analyze('is Ada in')).toEqual({
       kind: 'found',
@@ -116,27 +116,27 @@ describe('the analyzer of Presidio', () => {
     });
   });
 
-  it('detects all types by default', async () => {
+  it('requests all types by default', async () => {
     const analyze = await anAnalyzer(json([]));
     expect(await analyze('who is it')).toEqual({ kind: 'found', entities: [] });
     expect(JSON.parse(server?.requests[0]?.body ?? '')).not.toHaveProperty('entities');
   });
 
   it.each<[string, Responder, string]>([
-    ['answers 500', status(500), 'failed'],
-    ['answers 422, as for a language that it does not have', status(422), 'failed'],
+    ['returns 500', status(500), 'failed'],
+    ['returns 422, as for an unsupported language', status(422), 'failed'],
     ['redirects', redirect('http://elsewhere.internal/'), 'failed'],
     ['resets the connection', reset(), 'failed'],
     ['closes the connection in the middle', truncated(), 'failed'],
-    ['answers a web page', html(), 'malformed'],
-    ['answers half of a JSON', raw('[{"entity_type": "PERSON"'), 'malformed'],
-    ['answers an error as JSON', json({ error: 'no text' }), 'malformed'],
-    ['answers null', json(null), 'malformed'],
-    ['answers a find without offsets', json([{ entity_type: 'PERSON', score: 1 }]), 'malformed'],
-    ['answers a find with offsets that are texts', json([{ ...ada, start: '3' }]), 'malformed'],
-    ['answers a find without a type', json([{ ...ada, entity_type: 7 }]), 'malformed'],
-    ['returns invalid entities', json([ada, null]), 'malformed'],
-  ])('fails without quoting the text when it %s', async (_what, responder, kind) => {
+    ['returns a web page', html(), 'malformed'],
+    ['returns half of a JSON document', raw('[{"entity_type": "PERSON"'), 'malformed'],
+    ['returns an error as JSON', json({ error: 'no text' }), 'malformed'],
+    ['returns null', json(null), 'malformed'],
+    ['returns an entity without offsets', json([{ entity_type: 'PERSON', score: 1 }]), 'malformed'],
+    ['returns an entity with offsets as strings', json([{ ...ada, start: '3' }]), 'malformed'],
+    ['returns an entity without a valid type', json([{ ...ada, entity_type: 7 }]), 'malformed'],
+    ['returns a null entity', json([ada, null]), 'malformed'],
+  ])('fails without quoting the text if Presidio %s', async (_what, responder, kind) => {
     const analyze = await anAnalyzer(responder);
     const analysis = await analyze('is Ada in');
     expect(analysis.kind).toBe(kind);
@@ -147,16 +147,16 @@ describe('the analyzer of Presidio', () => {
   });
 
   it.each<[string, Responder]>([
-    ['never answers', hang()],
-    ['stops in the middle of its answer', hangInBody()],
-  ])('times out when it %s', async (_what, responder) => {
+    ['never responds', hang()],
+    ['stops in the middle of its response', hangInBody()],
+  ])('times out if Presidio %s', async (_what, responder) => {
     const analyze = await anAnalyzer(responder, { timeout_ms: 50 });
     const analysis = await analyze('is Ada in');
     expect(analysis).toMatchObject({ kind: 'timeout', message: expect.stringContaining('within 50 ms') });
     await waitFor(() => server?.openConnections === 0);
   });
 
-  it('gets at most the configured number of concurrent texts, and queued ones time out', async () => {
+  it('sends at most the configured number of concurrent texts, and times out queued texts', async () => {
     const analyze = await anAnalyzer(hang(), { timeout_ms: 2000, concurrency: 3 });
     const analyses = Promise.all(Array.from({ length: 10 }, (_, i) => analyze(`text ${i}`)));
     await waitFor(() => server?.requests.length === 3);
@@ -164,14 +164,14 @@ describe('the analyzer of Presidio', () => {
     expect((await analyses).map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'timeout'));
   });
 
-  it('gets many texts over few connections', async () => {
+  it('sends many texts over few connections', async () => {
     const analyze = await anAnalyzer(json([]), { concurrency: 2 });
     const analyses = await Promise.all(Array.from({ length: 50 }, (_, i) => analyze(`text ${i}`)));
     expect(analyses.every(({ kind }) => kind === 'found')).toBe(true);
     expect(server?.connections).toBeLessThanOrEqual(2);
   });
 
-  it('needs a valid URL', async () => {
+  it('rejects a URL with credentials', async () => {
     await expect(anAnalyzer(json([]), { url: 'http://user:pass@presidio' })).rejects.toThrow('privacy.presidio.url');
   });
 });

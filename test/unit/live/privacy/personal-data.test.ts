@@ -65,7 +65,7 @@ const findsAda: Responder = (request, response) => {
 };
 
 describe('a redaction service', () => {
-  it('receives texts after the built-in rules, and its entities are redacted too', async () => {
+  it('receives texts that the built-in rules have redacted, and its entities are redacted too', async () => {
     const { personalData, outcomes } = await aPrivacy(findsAda);
     const query = aQuery({ text: '😀 Is Ada ada@example.org in?', error: 'no index for Ada' });
     expect(await personalData.toPrivateQuery(query)).toMatchObject({
@@ -82,9 +82,9 @@ describe('a redaction service', () => {
   it.each<[string, Responder, string]>([
     ['fails', status(500), 'failed'],
     ['does not respond in time', hang(), 'timeout'],
-    ['answers nonsense', json({ entities: [] }), 'malformed'],
-    ['finds something outside of the text', json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]), 'malformed'],
-  ])('that %s stores no text: only a hash of the query is stored', async (_what, responder, outcome) => {
+    ['returns an invalid response', json({ entities: [] }), 'malformed'],
+    ['reports an entity outside the text', json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]), 'malformed'],
+  ])('that %s leaves only a hash of the query text in storage', async (_what, responder, outcome) => {
     const { personalData, outcomes, entries } = await aPrivacy(responder, {}, outcome === 'timeout' ? 200 : 5000);
     const query = aQuery({ error: 'no index for Ada' });
     const [kept, feedback] = await Promise.all([
@@ -101,7 +101,7 @@ describe('a redaction service', () => {
     expect(JSON.stringify(entries)).not.toContain('Ada');
   });
 
-  it('that is down is logged once a minute', async () => {
+  it('that is down is logged at most once a minute', async () => {
     const { personalData, entries, clock } = await aPrivacy(status(500));
     for (let i = 0; i < 5; i++) await personalData.toPrivateQuery(aQuery());
     expect(entries).toMatchObject([

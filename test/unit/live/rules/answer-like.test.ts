@@ -13,7 +13,7 @@ describe('a rewritten query', () => {
       'refund policy',
       'our customers may return any item within thirty days provided that it is unused and that they still have the receipt',
     ],
-  ])('looks like an answer if it is prose with words of its own: %s | %s', (originalText, text) => {
+  ])('looks like an answer if it is prose with words that the original lacks: %s | %s', (originalText, text) => {
     expect(looksLikeAnswer(text, originalText)).toBe(true);
   });
 
@@ -27,7 +27,7 @@ describe('a rewritten query', () => {
     [question, '308'],
     [question, ''],
   ])(
-    'does not look like an answer if it is a question, keywords, or the original in other words: %s | %s',
+    'does not look like an answer if it is a question, keywords, or a paraphrase of the original: %s | %s',
     (originalText, text) => {
       expect(looksLikeAnswer(text, originalText)).toBe(false);
     },

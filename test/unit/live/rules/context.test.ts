@@ -19,7 +19,7 @@ describe('the context size', () => {
     expect(repeatedContext(sampled)).toMatchObject({ value: expect.closeTo(0.25, 9) as number, n: 60 });
   });
 
-  it('has bounds that narrow with the number of sessions, and are never negative', () => {
+  it('has a confidence interval that narrows as the number of sessions grows, and is never negative', () => {
     const more = Array.from({ length: 9 }, (_, i) =>
       sampled.map((query) => ({ ...query, cluster: `${query.cluster} ${i}` })),
     ).flat();

@@ -34,14 +34,14 @@ describe('the steps of an episode', () => {
     expect(steps.map(({ id }) => id)).toEqual(['1', '2', '3']);
   });
 
-  it('are ordered by the reported steps if all retrievals have one', () => {
+  it('are ordered by the reported step numbers if every retrieval has one', () => {
     const steps = episodeSteps([retrieval('1', ['a'], { step: 2 }), retrieval('2', ['b'], { step: 1 })]);
     expect(steps.map(({ id }) => id)).toEqual(['2', '1']);
     const partly = episodeSteps([retrieval('1', ['a'], { step: 2 }), retrieval('2', ['b'])]);
     expect(partly.map(({ id }) => id)).toEqual(['1', '2']);
   });
 
-  it('repeat an earlier step that returned nearly the same ranking, not only the previous one', () => {
+  it('repeat any earlier step with nearly the same ranking, not only the previous step', () => {
     const [a0 = '', a1 = '', ...rest] = ten('a');
     const steps = episodeSteps([
       retrieval('1', ten('a')),
@@ -86,7 +86,7 @@ describe('the rewritten queries of an episode', () => {
   const originalText = 'How many points did the Panthers defense surrender?';
   const answer = 'They allowed 308 points in total, which ranked sixth in the league.';
 
-  it('are those whose text differs from a known original text', () => {
+  it('are those whose text differs from a known original text, including those that look like answers', () => {
     const steps = episodeSteps([
       retrieval('1', ['a'], { text: originalText, originalText }),
       retrieval('2', ['b'], { text: 'points Panthers defense', originalText }),
@@ -124,7 +124,7 @@ describe('any episode', () => {
     );
   });
 
-  it('returns each document as new exactly once', () => {
+  it('reports each document as new exactly once', () => {
     assert(
       property(anyEpisode, (parts) => {
         const news = episodeSteps(asRetrievals(parts)).flatMap(({ newDocumentIds }) => newDocumentIds);
@@ -134,7 +134,7 @@ describe('any episode', () => {
     );
   });
 
-  it('has counts that never exceed what they are a part of', () => {
+  it('has no count above its total', () => {
     assert(
       property(anyEpisode, (parts) => {
         const tally = tallyEpisode(episodeSteps(asRetrievals(parts)));
@@ -146,7 +146,7 @@ describe('any episode', () => {
     );
   });
 
-  it('made of every retrieval twice in a row repeats at least each second one that found documents', () => {
+  it('in which every retrieval is sent twice marks each duplicate that found documents as a repeat', () => {
     assert(
       property(array(array(constantFrom(...ten('d')), { maxLength: 8 }), { minLength: 1 }), (lists) => {
         const twice = lists.flatMap((ids, index) => [
@@ -164,7 +164,7 @@ describe('any episode', () => {
 });
 
 describe('an episode id', () => {
-  it('that is used again after a pause belongs to another episode', () => {
+  it('starts a new episode when it is used again after a pause', () => {
     const at = (ms: number) => ({ occurredAt: new Date(ms) });
     expect(splitByPause([at(700), at(0), at(100)], 500)).toEqual([[at(0), at(100)], [at(700)]]);
   });
@@ -200,7 +200,7 @@ describe('the measures of episodes', () => {
     expect(found['rewrite_answer_ratio']).toMatchObject({ kind: 'insufficient_data', have: 0 });
   });
 
-  it('have no repeated or new documents where every episode has one retrieval', () => {
+  it('have no ratio of repeats or new documents if every episode has one retrieval', () => {
     const found = estimates(
       Array.from({ length: 50 }, (_, index) => ({ cluster: index, probability: 1, tally: tally({}) })),
     );
@@ -209,7 +209,7 @@ describe('the measures of episodes', () => {
     expect(found['episode_new_documents_ratio']).toMatchObject({ kind: 'insufficient_data', have: 0 });
   });
 
-  it('have bounds that contain the true share in at least 93 % of samples of 60 agents', () => {
+  it('have confidence intervals that contain the true value in at least 93 % of samples of 60 episodes', () => {
     const source = createRandom(7);
     const draw = new Uint32Array(1);
     const random = (): number => {

@@ -24,7 +24,7 @@ function evaluateFields(fields: readonly (Readonly<Record<string, string>> | und
 }
 
 describe('an isolation rule on ids', () => {
-  it('allows what a pattern matches, and reports all other documents once, best rank first', () => {
+  it('allows documents that match a pattern, and reports each other document once, in rank order', () => {
     expect(evaluate(tenants, { tenant: 'acme' }, ['acme/1', 'public/2'])).toBeNull();
     expect(evaluate(tenants, { tenant: 'acme' }, ['acme/1', 'beta/1', 'loose', 'beta/1'])).toEqual({
       rule: 'tenants',
@@ -37,11 +37,11 @@ describe('an isolation rule on ids', () => {
     });
   });
 
-  it('allows an answer without documents', () => {
+  it('allows an empty result list', () => {
     expect(evaluate(tenants, { tenant: 'acme' }, [])).toBeNull();
   });
 
-  it('cannot check a query without the segment, however many documents it has', () => {
+  it('cannot check a query without the segment', () => {
     expect(evaluate(tenants, {}, ['beta/1'])).toBe('segment_missing');
     expect(evaluate(tenants, { tenant: '' }, ['/1', 'public/2'])).toBe('segment_missing');
   });
@@ -55,7 +55,7 @@ describe('an isolation rule on ids', () => {
     expect(evaluate(tenants, { tenant: 'acme' }, ['sha256:not-one-of-ours'])).toMatchObject({ documentCount: 1 });
   });
 
-  it('stores some documents of a long answer, and counts all of them', () => {
+  it('reports some of many violating documents, and counts all of them', () => {
     const ids = Array.from({ length: 50 }, (_, index) => `beta/${index}`);
     const found = evaluate(tenants, { tenant: 'acme' }, ids);
     expect(found).toMatchObject({ documentCount: 50 });
@@ -107,7 +107,7 @@ describe('isolation of tenants with hostile names', () => {
     own: array(array(constantFrom('/', 'a', '*', '', '..'), { maxLength: 4 }), { minLength: 1, maxLength: 8 }),
   });
 
-  it('never reports a clean answer, and reports every document of another tenant', () => {
+  it('never reports allowed documents, and reports every document of another tenant', () => {
     assert(
       property(page, ({ tenant, others, own }) => {
         const clean = own.map((parts) => `${tenant}/${parts.join('')}`);

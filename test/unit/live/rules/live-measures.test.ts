@@ -47,14 +47,14 @@ function find(outcomes: readonly LiveMeasureOutcome[], measure: LiveMeasure): Li
 }
 
 describe('the measures of live traffic', () => {
-  it('give the 95th percentile of the latencies that were reported, of failed queries too', () => {
+  it('return the 95th percentile of the reported latencies, including those of failed queries', () => {
     const timed = queries(100, (i) => ({ latencyMs: 10 * (i + 1), outcome: i === 94 ? 'timeout' : 'ok' }));
     const outcome = find(measureSegment([...timed, ...queries(50, () => ({}))], traits()), 'latency_p95_seconds');
     expect(outcome).toMatchObject({ kind: 'value', value: 0.95, n: 100 });
     expect(outcome?.kind === 'value' && outcome.ciLow > 0.8 && outcome.ciLow < 0.95).toBe(true);
   });
 
-  it('have no latency if no query, or fewer than twenty, reports one', () => {
+  it('have no latency if fewer than twenty queries report one', () => {
     const latencyOf = (sampled: readonly SampledQuery[]) =>
       find(measureSegment(sampled, traits()), 'latency_p95_seconds');
     expect(latencyOf([])).toMatchObject({ kind: 'no_data', reason: 'no_queries' });
@@ -82,7 +82,7 @@ describe('the measures of live traffic', () => {
     expect(find(outcomes, 'error_ratio')).toMatchObject({ value: expect.closeTo(50 / 1150, 9), n: 250 });
   });
 
-  it('have bounds even if every query was sampled, because the number of queries is finite', () => {
+  it('have the same confidence interval whether all or half of the traffic was sampled', () => {
     const whole = queries(50, (i) => ({ outcome: i < 5 ? 'empty' : 'ok' }));
     const boundsOf = (sampled: readonly SampledQuery[], isComplete: boolean) => {
       const outcome = find(measureSegment(sampled, traits({ isComplete })), 'zero_results_ratio');
@@ -97,7 +97,7 @@ describe('the measures of live traffic', () => {
     expect(boundsOf(drawn, false)).toEqual([expect.closeTo(low, 9), expect.closeTo(high, 9)]);
   });
 
-  it('have a precision that depends on sessions, not on queries per session', () => {
+  it('have a precision that depends on the number of sessions, not of queries', () => {
     const highOf = (sessions: number) => {
       const asked = queries(60, (i) => ({ cluster: `s${i % sessions}`, outcome: i % sessions === 0 ? 'error' : 'ok' }));
       const outcome = find(measureSegment(asked, traits({ isComplete: true })), 'error_ratio');
@@ -106,7 +106,7 @@ describe('the measures of live traffic', () => {
     expect(highOf(10)).toBeGreaterThan(0.35);
   });
 
-  it('measure how often and where users click, over queries with complete clicks', () => {
+  it('measure how often and at which rank users click, over queries whose clicks are complete', () => {
     const complete = queries(40, (i) => ({ clickedRanks: i % 4 === 0 ? [2, 12] : [], shown: 20 }));
     const fresh = queries(40, (i) => ({ cluster: `new${i}`, occurredAtMs: NOON.getTime() }));
     const outcomes = measureSegment([...complete, ...fresh], traits());
@@ -116,7 +116,7 @@ describe('the measures of live traffic', () => {
     expect(find(outcomes, 'queries')).toMatchObject({ kind: 'no_data' });
   });
 
-  it('compare clicks with those expected at the same positions', () => {
+  it('compare clicks with the clicks expected at the same ranks', () => {
     const clicked = queries(100, (i) => ({ clickedRanks: i % 10 === 0 ? [1] : [], shown: 1 }));
     const outcomes = measureSegment(clicked, traits({ baselineCtr: aBaselineCtr([0.2, 0.1]) }));
     expect(find(outcomes, 'clicks_over_expected_ratio')).toMatchObject({
@@ -156,14 +156,14 @@ describe('the measures of live traffic', () => {
       {},
       { error_ratio: 'too_few_sessions', click_through_ratio: 'too_few_sessions' },
     ],
-  ])('have a reason when they are missing: %s', (_what, sampled, parts, reasons) => {
+  ])('report a reason if there is no data: %s', (_what, sampled, parts, reasons) => {
     const outcomes = measureSegment(sampled, traits(parts));
     for (const [measure, reason] of Object.entries(reasons)) {
       expect(find(outcomes, measure as LiveMeasure)).toEqual({ kind: 'no_data', measure, reason });
     }
   });
 
-  it('always have a finite value within finite bounds, or a reason', () => {
+  it('always have a finite value within a finite confidence interval, or no data', () => {
     const query = fc.record({
       cluster: fc.nat(6),
       probability: fc.constantFrom(1, 0.5, 0.1, 1e-6),
@@ -198,7 +198,7 @@ describe('the measures of live traffic', () => {
 });
 
 describe('the segments of live traffic', () => {
-  it('are all queries, the largest segments by name, and the rest as one', () => {
+  it('are all queries, each of the largest segments, and one segment for the rest', () => {
     const sampled = ['en', 'en', 'en', 'de', 'de', 'fr', 'it'].map((lang) => aQuery({ tags: { lang } }));
     const segments = liveSegments([...sampled, aQuery()], ['lang'], 2);
     expect(segments.map((segment) => [segment.name, segment.queries.length])).toEqual([

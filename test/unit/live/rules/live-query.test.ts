@@ -18,20 +18,20 @@ describe('a live query', () => {
       'embedding_not_finite',
     ],
     ['a time an hour ahead', { occurredAt: ago(-3_600_000) }, 'occurred_in_future'],
-    ['a time before the retention', { occurredAt: ago(31 * 86_400_000) }, 'occurred_too_long_ago'],
+    ['a time before the retention period', { occurredAt: ago(31 * 86_400_000) }, 'occurred_too_long_ago'],
   ];
-  it.each(refusals)('with %s is rejected with its own code', (_, parts, code) => {
+  it.each(refusals)('with %s is rejected with a specific code', (_, parts, code) => {
     expect(checkLiveQuery(aLiveQuery(parts), limits, NOW)).toMatchObject({ code });
   });
 
-  it('with a time in milliseconds instead of nanoseconds is rejected with a hint on the unit', () => {
+  it('with a time in milliseconds instead of nanoseconds is rejected with the time that was parsed', () => {
     const occurredAt = new Date(NOW.getTime() / 1e6);
     expect(checkLiveQuery(aLiveQuery({ occurredAt }), limits, NOW)?.message).toContain(
       'occurred_at was parsed as 1970-01-01T00:29',
     );
   });
 
-  it('of an unknown pipeline is rejected with its name', () => {
+  it('for an unknown pipeline is rejected with the name of the pipeline', () => {
     expect(checkLiveQuery(aLiveQuery(), null, NOW)).toEqual({
       code: 'unknown_pipeline',
       message: 'The config has no pipeline "docs"; add it under pipelines or correct the name.',

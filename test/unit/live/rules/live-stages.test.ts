@@ -47,7 +47,7 @@ describe('the stages of live queries', () => {
     expect(fuse).toMatchObject({ timed: 0, latencyP95Ms: null });
   });
 
-  it('count as emptied only if the previous stage returned documents', () => {
+  it('count as emptied if they return no documents although the previous stage, if any, returned some', () => {
     const stages = (found: number, left: number) => [
       aStage('candidates', { documents: found, ranks: [] }),
       aStage('filtered', { documents: left, ranks: [] }),
@@ -61,7 +61,7 @@ describe('the stages of live queries', () => {
     expect(filtered?.emptied?.ciHigh).toBeLessThan(0.5);
   });
 
-  it('may be parallel; one of several parallel stages may return nothing', () => {
+  it('that run in parallel count as emptied independently of each other', () => {
     const side = (name: string, documents: number) => aStage(name, { isSide: true, documents });
     const { words, vectors, fused } = measured(
       queries(30, () => [side('words', 0), side('vectors', 5), aStage('fused', { documents: 0 })]),
@@ -69,7 +69,7 @@ describe('the stages of live queries', () => {
     expect([words, vectors, fused].map((stage) => stage?.emptied?.value)).toEqual([1, 0, 1]);
   });
 
-  it('measure how many of the final results were already among their top documents', () => {
+  it('report the share of final results that were already among their top documents', () => {
     const { candidates, reranked } = measured(
       queries(30, (index) => [
         aStage('candidates', { ranks: index % 2 === 0 ? [1, 2, 3, 4] : [1, 9, null, 17] }),
@@ -80,7 +80,7 @@ describe('the stages of live queries', () => {
     expect(reranked).toMatchObject({ answered: { value: 1, ciHigh: 1 } });
   });
 
-  it('are limited to the most frequent ones, in their order', () => {
+  it('are limited to the twelve most frequent stages, in the order in which they run', () => {
     const many = Array.from({ length: 14 }, (_, index) => queries(2 + index, () => [aStage(`stage ${index}`)]));
     const names = measureStages([...many.flat(), ...queries(9, () => [aStage('first'), aStage('stage 13')])]).map(
       ({ name }) => name,

@@ -15,9 +15,9 @@ describe('a query text is malformed', () => {
     ['quotation marks that were decoded as Windows-1252', 'â€œquoted'],
     ['characters that could not be decoded', 'caf\uFFFD'],
     ['control characters', 'reset\0password'],
-    ['a placeholder that was not filled in', 'Search for {{query}}'],
-    ['an object instead of a text', '[object Object]'],
-    ['a missing value instead of a text', 'undefined'],
+    ['an unfilled placeholder', 'Search for {{query}}'],
+    ['an object that was converted to a string', '[object Object]'],
+    ['a missing value that was converted to a string', 'undefined'],
   ])('if it contains %s', (_, text) => {
     expect(isMalformed(text)).toBe(true);
   });

@@ -8,7 +8,7 @@ const asked = (english: number, german: number) => [
 ];
 const days = (count: number) => new Date(NOON.getTime() + count * 86_400_000);
 
-it('starts with the most frequent language as the usual one, and keeps it when another one takes over', () => {
+it('takes the most frequent language as the usual language, and keeps it when another becomes more frequent', () => {
   const first = languageShare(asked(90, 10), null, NOON);
   expect(first).toMatchObject({ value: 0.9, n: 100, usual: { language: 'English', lastMajorityAt: NOON } });
   expect(languageShare(asked(20, 80), first?.usual ?? null, days(1))).toMatchObject({
@@ -33,14 +33,14 @@ it('ignores rare languages, which are often misdetected', () => {
   expect(languageShare([...asked(36, 4), ...scattered], null, NOON)).toMatchObject({ value: 0.9, n: 40 });
 });
 
-it('weights by inclusion probability, and needs 30 detected texts', () => {
+it('weights texts by inclusion probability, and needs 30 texts of known language', () => {
   const weighed = asked(50, 50).map((one) => ({ ...one, probability: one.language === 'German' ? 0.25 : 1 }));
   expect(languageShare(weighed, null, NOON)).toMatchObject({ value: 0.8, usual: { language: 'German' } });
-  const untold = Array.from({ length: 100 }, () => ({ language: null, probability: 1 }));
-  expect(languageShare([...asked(29, 0), ...untold], null, NOON)).toBeNull();
+  const undetected = Array.from({ length: 100 }, () => ({ language: null, probability: 1 }));
+  expect(languageShare([...asked(29, 0), ...undetected], null, NOON)).toBeNull();
 });
 
-it('counts a few words in the usual language that look like a related language as the usual language', () => {
+it('assigns a few words that look like a related language to the usual language', () => {
   const words = 'account deletion consequences invoices';
   expect(languageOrScript(words, null)).toBe('French');
   expect(languageOrScript(words, 'English')).toBe('English');

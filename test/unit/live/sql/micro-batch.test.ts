@@ -33,7 +33,7 @@ afterEach(() => {
 const turn = () => vi.advanceTimersByTimeAsync(3);
 
 describe('calls that arrive together', () => {
-  it('share a write, and each gets its own results', async () => {
+  it('share one write, and each call receives its own results', async () => {
     const { writes, call } = aBatch();
     const [first, second] = [call([1, 2]), call([3])];
     await turn();
@@ -42,7 +42,7 @@ describe('calls that arrive together', () => {
     expect(await Promise.all([first, second])).toEqual([[10, 20], [30]]);
   });
 
-  it('wait for the previous write while they are few, and are then written at once', async () => {
+  it('wait for the previous write while they do not fill a batch, and are then written together', async () => {
     const { writes, call } = aBatch();
     const calls = [call([1])];
     await turn();
@@ -79,7 +79,7 @@ describe('calls that arrive together', () => {
     expect(await next).toEqual([30]);
   });
 
-  it('are rejected when too many are waiting', async () => {
+  it('are rejected while too many items are waiting', async () => {
     const { writes, call } = aBatch();
     const calls = [call([1, 2, 3, 4, 5]), call([6, 7, 8, 9, 10])];
     await turn();

@@ -59,7 +59,7 @@ describe('evaluateRanking', () => {
     }
   });
 
-  it('computes the ideal from all judged documents, not only from retrieved ones', () => {
+  it('computes the ideal ranking from all judged documents, not only from the retrieved ones', () => {
     expect(scores(['a'], { a: 1, b: 3 }, ['ndcg@1', 'ndcg@2'])).toEqual({
       'ndcg@1': 1 / 3,
       'ndcg@2': 1 / (3 + 1 / Math.log2(3)),
@@ -74,7 +74,7 @@ describe('evaluateRanking', () => {
     expect(high).toEqual({ ...low, mrr: 0.5, 'recall@1': 0 });
   });
 
-  it('counts an empty place without gain and without judgment', () => {
+  it('counts an empty rank as an unjudged document without gain', () => {
     expect(scores(['a', null, 'b'], { a: 1, b: 1 }, ['map', 'unjudged@3', 'precision@3'])).toEqual({
       map: (1 + 2 / 3) / 2,
       'unjudged@3': 1 / 3,
@@ -82,7 +82,7 @@ describe('evaluateRanking', () => {
     });
   });
 
-  it('stays finite for grades whose 2^grade exceeds a double', () => {
+  it('stays finite for grades whose 2^grade exceeds the range of a double', () => {
     const judged = { a: 5000, b: 4999, c: 1 };
     expect(scores(['a', 'b', 'c'], judged, ['ndcg_exp@3', 'ndcg@3'])).toEqual({
       'ndcg_exp@3': 1,
@@ -107,13 +107,13 @@ describe('evaluateRanking', () => {
   });
 });
 
-describe('every measure', () => {
-  it('sums the grades above 0 of the top k in cg, whatever their order', () => {
+describe('a measure', () => {
+  it('named cg sums the grades above 0 of the top k, whatever their order', () => {
     const judged = { a: 3, b: 1, c: -2 };
     expect(scores(['x', 'c', 'b', 'a'], judged, ['cg@3', 'cg@4', 'cg'])).toEqual({ 'cg@3': 1, 'cg@4': 4, cg: 4 });
   });
 
-  it('lies in [0, 1], and dcg is finite and not below 0', () => {
+  it('lies in [0, 1], except cg and dcg, which are finite and at least 0', () => {
     fc.assert(
       fc.property(anyRanking, anyJudgments, fc.integer({ min: 1, max: 4 }), (ranking, judgments, level) => {
         const outside = Object.entries(scores(ranking, judgments, ALL_NAMES, level)).filter(
@@ -133,7 +133,7 @@ describe('every measure', () => {
     );
   });
 
-  it('is 1 in ndcg for a ranking by grade, at every cutoff', () => {
+  it('named ndcg or ndcg_exp is 1 for a ranking by grade, at every cutoff', () => {
     fc.assert(
       fc.property(anyJudgments, (judgments) => {
         fc.pre([...judgments.values()].some((grade) => grade > 0));
@@ -162,7 +162,7 @@ describe('every measure', () => {
     );
   });
 
-  it('is at most 1 with repeated documents, and at least as high if they are collapsed as if they occupy places', () => {
+  it('is at most 1 with repeated documents, and never lower with the policy collapse than with occupy', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...ids), { maxLength: 20 }), anyJudgments, (documents, judgments) => {
         const names = ALL_NAMES.filter((name) => !name.startsWith('unjudged') && !/^d?cg/.test(name));

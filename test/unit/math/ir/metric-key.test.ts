@@ -43,7 +43,7 @@ describe('parseMetricKey', () => {
   });
 
   it.each(['', '@10', 'err@10', 'toString', '__proto__', 'constructor@3', ' ndcg@10'])(
-    'refuses the unknown %j',
+    'refuses the unknown metric %j',
     (text) => {
       expect(() => parseMetricKey(text)).toThrow(RecalldError);
       expect(() => parseMetricKey(text)).toThrow(
@@ -52,12 +52,12 @@ describe('parseMetricKey', () => {
     },
   );
 
-  it('suggests the closest metric for a misspelt one', () => {
+  it('suggests the closest metric for a misspelled one', () => {
     expect(() => parseMetricKey('nDCG@10')).toThrow('There is no metric "nDCG@10". Did you mean "ndcg"?');
     expect(() => parseMetricKey('recal@10')).toThrow('Did you mean "recall"?');
   });
 
-  it('fails with a code of its own', () => {
+  it('throws an input error with the code metric_unknown', () => {
     expect(() => parseMetricKey('x')).toThrow(expect.objectContaining({ code: 'metric_unknown', kind: 'input' }));
   });
 });

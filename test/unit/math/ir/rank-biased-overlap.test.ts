@@ -20,17 +20,17 @@ function byDefinition(a: readonly string[], b: readonly string[], p: number): nu
 
 describe('rank-biased overlap', () => {
   it.each([
-    ['the same', 'abcd', 'abcd', 1],
-    ['nothing in common', 'abcd', 'efgh', 0],
-    ['two empty answers', '', '', 1],
-    ['an empty answer', 'abcd', '', 0],
-    ['the first two the other way round', 'ab', 'ba', 0.9],
-    ['the same as far as the shorter goes', 'abcdef', 'abc', 1],
+    ['two identical rankings', 'abcd', 'abcd', 1],
+    ['two rankings with nothing in common', 'abcd', 'efgh', 0],
+    ['two empty rankings', '', '', 1],
+    ['a ranking and an empty one', 'abcd', '', 0],
+    ['two swapped documents', 'ab', 'ba', 0.9],
+    ['a ranking and its own beginning', 'abcdef', 'abc', 1],
   ])('of %s follows the definition', (_, a, b, expected) => {
     expect(rankBiasedOverlap(a.split(''), b.split(''), 10)).toBeCloseTo(expected, 12);
   });
 
-  it('equals the sum of the definition for rankings of equal length', () => {
+  it('equals the sum in the definition for rankings of equal length', () => {
     assert(
       property(rankings, rankings, (a, b) => {
         const length = Math.min(a.length, b.length);
@@ -52,7 +52,7 @@ describe('rank-biased overlap', () => {
     );
   });
 
-  it('drops more by a change at the top than by one further down', () => {
+  it('drops more after a change near the top than after a change further down', () => {
     assert(
       property(integer({ min: 0, max: 4 }), (place) => {
         const ranking = ['a', 'b', 'c', 'd', 'e', 'f'];

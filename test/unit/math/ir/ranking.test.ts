@@ -11,7 +11,7 @@ const ranking = (...ids: readonly string[]) => ids.map((id) => ({ id }));
 const idsOf = (fused: readonly { readonly item: { readonly id: string } }[]) => fused.map(({ item }) => item.id);
 
 describe('reciprocal rank fusion', () => {
-  it('adds 1 / (constant + rank) over the rankings that have a document', () => {
+  it('scores each document by the sum of 1 / (constant + rank) over the rankings that contain the document', () => {
     const fused = reciprocalRankFusion([ranking('a', 'b', 'c'), ranking('c', 'd')], 60);
     expect(fused.map(({ item, score }) => [item.id, score])).toEqual([
       ['c', 1 / 63 + 1 / 61],
@@ -21,7 +21,7 @@ describe('reciprocal rank fusion', () => {
     ]);
   });
 
-  it('ranks documents of both rankings before documents of one, more strongly with a larger constant', () => {
+  it('favors documents of both rankings over documents of one, more strongly with a larger constant', () => {
     const rankings = [ranking('only', 'x', 'both'), ranking('y', 'z', 'both')];
     expect(idsOf(reciprocalRankFusion(rankings, 60))[0]).toBe('both');
     expect(idsOf(reciprocalRankFusion(rankings, 1))[0]).toBe('only');
@@ -80,7 +80,7 @@ describe('orderLikeTrecEval', () => {
       ['ab', 'a', 'B', 'A'],
     ],
     ['minus zero tied with zero', ['a', 'b', 'c'], [-0, 0, 0], ['c', 'b', 'a']],
-    ['nothing', [], [], []],
+    ['an empty list', [], [], []],
   ])('ranks %s', (_what, ids, scores, expected) => {
     expect(orderLikeTrecEval({ ids, scores }).ids).toEqual(expected);
   });
@@ -114,18 +114,18 @@ describe('orderLikeTrecEval', () => {
 describe('applyDuplicatePolicy', () => {
   const repeated = ['a', 'b', 'a', 'c', 'a', 'b'];
 
-  it('collapse keeps the first occurrence and closes the gap', () => {
+  it('with collapse keeps the first occurrence and closes the gaps', () => {
     expect(applyDuplicatePolicy(repeated, 'collapse')).toEqual({ ranking: ['a', 'b', 'c'], duplicates: 3 });
   });
 
-  it('occupy leaves the later places empty', () => {
+  it('with occupy leaves the ranks of repeats empty', () => {
     expect(applyDuplicatePolicy(repeated, 'occupy')).toEqual({
       ranking: ['a', 'b', null, 'c', null, null],
       duplicates: 3,
     });
   });
 
-  it('reject throws an error with the ranking and the document', () => {
+  it('with reject throws an error that names the ranking and the document', () => {
     expect(() => applyDuplicatePolicy(repeated, 'reject', 'The query "q1"')).toThrow(
       expect.objectContaining({
         code: 'file_malformed',
@@ -134,7 +134,7 @@ describe('applyDuplicatePolicy', () => {
     );
   });
 
-  it.each(['collapse', 'occupy', 'reject'] as const)('%s does not change a ranking without repeats', (policy) => {
+  it.each(['collapse', 'occupy', 'reject'] as const)('with %s does not change a ranking without repeats', (policy) => {
     expect(applyDuplicatePolicy(['a', 'b'], policy)).toEqual({ ranking: ['a', 'b'], duplicates: 0 });
   });
 });

@@ -120,7 +120,7 @@ describe('parseScore', () => {
     expect(score(text)).toBeNaN();
   });
 
-  it('rounds long decimals as atof does, also those in the middle between two doubles or near it', () => {
+  it('rounds long decimals as atof does, even at or near the midpoint of two doubles', () => {
     const digits = fc.stringMatching(/^[0-9]{0,22}$/);
     const anyDecimal = fc.tuple(digits, digits).map(([whole, rest]) => `${whole}0.${rest}`);
     const nearMiddle = fc
@@ -139,7 +139,7 @@ describe('parseScore', () => {
     );
   });
 
-  it('reads every double back from its shortest and from a fixed form', () => {
+  it('reads every double in its shortest and in fixed-point notation', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.nat(12), (value, decimals) => {
         expect(score(String(value))).toBe(Object.is(value, -0) ? 0 : value);

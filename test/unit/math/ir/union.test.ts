@@ -21,7 +21,7 @@ const anyJudgments = fc
   .map((pairs) => Object.fromEntries(pairs));
 
 describe('the union of steps', () => {
-  it('has the first k documents of every step, so that each hop may find its own document at rank 1', () => {
+  it('contains the first k documents of every step, so that each hop may find its own document at rank 1', () => {
     expect(
       scores(
         [
@@ -33,15 +33,15 @@ describe('the union of steps', () => {
     ).toMatchObject({ 'union_recall@1': 1, 'all_found@1': 1 });
   });
 
-  it('does not have a document below rank k of its step, whatever place it has in the merged ranking', () => {
+  it('does not contain a document below rank k of its step, whatever its rank in the merged ranking', () => {
     expect(scores([['x', 'a'], []], { a: 1 })).toMatchObject({ 'union_recall@1': 0, 'union_recall@2': 1 });
   });
 
-  it('counts a document once that several steps return', () => {
+  it('counts a document only once if several steps return it', () => {
     expect(scores([['a'], ['a'], ['a']], { a: 1, b: 1 })).toMatchObject({ 'union_recall@2': 0.5, 'all_found@2': 0 });
   });
 
-  it('needs only documents at the relevance level, and has found nothing where none is relevant', () => {
+  it('requires only documents at the relevance level, and scores 0 if no document is relevant', () => {
     expect(scores([['a']], { a: 2, b: 1 }, 2)).toMatchObject({ 'all_found@1': 1 });
     expect(scores([['a']], { a: 0 })).toMatchObject({ 'union_recall@1': 0, 'all_found@1': 0 });
   });
@@ -55,7 +55,7 @@ describe('the union of steps', () => {
     );
   });
 
-  it('equals a count by hand of relevant documents in the first k of any step', () => {
+  it('scores the share of relevant documents that are in the first k of any step', () => {
     fc.assert(
       fc.property(anySteps, anyJudgments, (steps, judgments) => {
         const relevant = Object.entries(judgments).flatMap(([id, grade]) => (grade > 0 ? [id] : []));
@@ -85,7 +85,7 @@ describe('the merged ranking of steps', () => {
     expect(interleave([['a', 'b', 'c'], ['d'], [], ['e', 'f']])).toEqual(['a', 'd', 'e', 'b', 'f', 'c']);
   });
 
-  it('scores every other measure, with a repeated document at its first place', () => {
+  it('is scored by every other measure, with a repeated document at its first rank', () => {
     // The merged list is x, b, a, y.
     const merged = scores(
       [

@@ -1,4 +1,7 @@
-/** Examples that can be checked by hand: our values are right, and differ from the values that known bugs produce. */
+/**
+ * Checks examples that can be calculated by hand: recalld computes the right values, which differ from those that known
+ * bugs produce.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { evaluateRanking } from '../../../../src/math/ir/evaluate.ts';
@@ -35,7 +38,7 @@ function value(metric: string, retrieved: readonly string[], qrels: Readonly<Rec
   return result ?? Number.NaN;
 }
 
-/** Values of the metrics that we support; `ap` is another name for the `map` of one query. */
+/** Returns the values of the metrics that recalld supports; `ap` is another name for the `map` of one query. */
 function comparable(values: Values): [string, number][] {
   return Object.entries(values).flatMap(([name, number]): [string, number][] => {
     const metric = name.replace(/^ap@/, 'map@');
@@ -57,7 +60,7 @@ const cases = examples.flatMap(({ id, retrieved, qrels, expected, variants, wron
 });
 
 describe('worked examples', () => {
-  it('are found', () => {
+  it('include at least 11 cases', () => {
     expect(cases.length).toBeGreaterThanOrEqual(11);
   });
 
@@ -69,7 +72,7 @@ describe('worked examples', () => {
   });
 
   it.each(cases.filter(({ wrong }) => Object.keys(wrong).length > 0))(
-    '$name has not the values of known bugs',
+    '$name does not have the values of known bugs',
     ({ retrieved, qrels, expected, wrong }) => {
       const bugs = Object.entries(wrong).flatMap(([bug, values]) =>
         comparable(values)
@@ -82,7 +85,7 @@ describe('worked examples', () => {
     },
   );
 
-  it('pinecone-mrr-map averages over its three queries', () => {
+  it('pinecone-mrr-map has the right values for each of its three queries', () => {
     const { retrieved_all = [], qrels_list = [], expected = {} } = example('pinecone-mrr-map');
     const each = (metric: string): number[] => qrels_list.map((qrels) => value(metric, retrieved_all, qrels));
     expect(each('mrr')).toEqual(expected['mrr_per_query']);
@@ -92,22 +95,25 @@ describe('worked examples', () => {
     expect(each('recall@8')).toEqual([1, 1, 1]);
   });
 
-  it.each(['llm-zoomcamp-example', 'llm-zoomcamp-mrr-bug'])('%s stops at the first hit', (id) => {
-    const { relevance_lines = [], expected = {} } = example(id);
-    const mean = (metric: string): number => {
-      const values = relevance_lines.map((line) => {
-        const ranking = line.map((_, i) => `d${i}`);
-        const hits = ranking.filter((_, i) => line[i] === 1);
-        return value(metric, ranking, Object.fromEntries([...hits, 'other'].map((document) => [document, 1])));
-      });
-      return values.reduce((sum, next) => sum + next, 0) / values.length;
-    };
-    const pairs = comparable(expected);
-    expect(pairs.length).toBeGreaterThan(0);
-    expect(pairs.map(([metric]) => mean(metric))).toEqual(pairs.map(([, right]) => expect.closeTo(right, 12)));
-  });
+  it.each(['llm-zoomcamp-example', 'llm-zoomcamp-mrr-bug'])(
+    '%s has the right means, which count only the first hit in MRR',
+    (id) => {
+      const { relevance_lines = [], expected = {} } = example(id);
+      const mean = (metric: string): number => {
+        const values = relevance_lines.map((line) => {
+          const ranking = line.map((_, i) => `d${i}`);
+          const hits = ranking.filter((_, i) => line[i] === 1);
+          return value(metric, ranking, Object.fromEntries([...hits, 'other'].map((document) => [document, 1])));
+        });
+        return values.reduce((sum, next) => sum + next, 0) / values.length;
+      };
+      const pairs = comparable(expected);
+      expect(pairs.length).toBeGreaterThan(0);
+      expect(pairs.map(([metric]) => mean(metric))).toEqual(pairs.map(([, right]) => expect.closeTo(right, 12)));
+    },
+  );
 
-  it('f1-aggregation takes the mean of each query’s F1 and not the F1 of the means', () => {
+  it('f1-aggregation averages the F1 of each query instead of computing F1 from the means', () => {
     const top = ['d1', 'd2', 'd3', 'd4', 'd5'];
     const fifty = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`d${i + 1}`, 1]));
     const mean = (value('f1@5', top, fifty) + value('f1@5', top, { d1: 1 })) / 2;

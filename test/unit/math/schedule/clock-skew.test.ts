@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { clockSkew, clockTrouble, isClockRight } from '../../../../src/math/schedule/clock-skew.ts';
 
 describe('the skew of a clock', () => {
-  it('is what lies between the middle of the round trip and the answer, give or take half of it', () => {
+  it('is measured from the middle of the round trip, with half the round trip as the margin', () => {
     expect(clockSkew({ sentAtMs: 10_000, tookMs: 4000, otherMs: 12_000 })).toEqual({
       seconds: 0,
       marginSeconds: 2,
@@ -14,7 +14,7 @@ describe('the skew of a clock', () => {
     });
   });
 
-  it('is never further from the truth than its margin, wherever on the way the other clock was read', () => {
+  it('is never further from the truth than its margin, whenever the other clock was read during the round trip', () => {
     const ms = fc.integer({ min: -10_000_000, max: 10_000_000 });
     const share = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
@@ -34,8 +34,8 @@ describe('a clock', () => {
     ['is a minute ahead', 60, 0, true],
     ['is more than a minute ahead', 60.1, 0.01, false],
     ['is more than a minute behind', -61, 0.5, false],
-    ['is two hours ahead, by an answer that took two minutes', 7200, 60, false],
-  ])('that %s is judged by that, whatever was known before', (_, seconds, marginSeconds, isRight) => {
+    ['is two hours ahead, in a round trip of two minutes', 7200, 60, false],
+  ])('that %s is classified by this measurement, whatever the earlier result', (_, seconds, marginSeconds, isRight) => {
     for (const before of [true, false]) expect(isClockRight({ seconds, marginSeconds }, before)).toBe(isRight);
   });
 
@@ -43,9 +43,12 @@ describe('a clock', () => {
     [50, 15],
     [70, 15],
     [0, 90],
-  ])('that may be right or wrong, %s s ahead give or take %s s, is judged as before', (seconds, marginSeconds) => {
-    for (const before of [true, false]) expect(isClockRight({ seconds, marginSeconds }, before)).toBe(before);
-  });
+  ])(
+    'that is %s s ahead with a margin of %s s may be right or wrong, and keeps the earlier result',
+    (seconds, marginSeconds) => {
+      for (const before of [true, false]) expect(isClockRight({ seconds, marginSeconds }, before)).toBe(before);
+    },
+  );
 
   it.each([
     [7200, '2 h ahead of'],
@@ -54,7 +57,7 @@ describe('a clock', () => {
     [5400, '1.5 h ahead of'],
     [1800, '30 min ahead of'],
     [-86_400, '24 h behind'],
-  ])('that is %s s off is told of as %s that of the database', (seconds, words) => {
+  ])('that is %s s off is reported as %s the database clock', (seconds, words) => {
     expect(clockTrouble({ seconds, marginSeconds: 0 })).toBe(
       `The clock of this machine is ${words} the database clock. This machine starts no scheduled work until the clocks agree to within a minute; synchronize both machines with NTP.`,
     );

@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 const at = (text: string): Date => new Date(text);
 
-/** Occurrences from the first to the last UTC day, both inclusive; days are written like `2026-03-28`. */
+/** Returns the occurrences from the first to the last UTC day, both inclusive; days are written like `2026-03-28`. */
 function dueOn(expression: string, timezone: string, first: string, last: string): string[] {
   const until = new Date(at(`${last}T00:00:00Z`).getTime() + DAY_MS);
   const cron = { expression, timezone };
@@ -25,16 +25,16 @@ function dueOn(expression: string, timezone: string, first: string, last: string
   );
 }
 
-describe('a daily time where clocks are set', () => {
+describe('a daily time across clock changes', () => {
   it.each([
     [
-      'Berlin in spring, left out, is due as long after the day before as ever',
+      'Berlin in spring, where a skipped time is due 24 hours after the day before',
       '30 2 * * *',
       'Europe/Berlin',
       ['2026-03-28 01:30', '2026-03-29 01:30', '2026-03-30 00:30'],
     ],
     [
-      'Berlin in autumn, that comes twice, is due the first time',
+      'Berlin in autumn, where a repeated time is due the first time',
       '30 2 * * *',
       'Europe/Berlin',
       ['2026-10-24 00:30', '2026-10-25 00:30', '2026-10-26 01:30'],
@@ -52,36 +52,36 @@ describe('a daily time where clocks are set', () => {
       ['2026-10-31 05:15', '2026-11-01 05:15', '2026-11-02 06:15'],
     ],
     [
-      'Lord Howe Island, half an hour forward',
+      'Lord Howe Island, where clocks go forward half an hour',
       '15 2 * * *',
       'Australia/Lord_Howe',
       ['2026-10-02 15:45', '2026-10-03 15:45', '2026-10-04 15:15'],
     ],
     [
-      'Lord Howe Island, half an hour back',
+      'Lord Howe Island, where clocks go back half an hour',
       '45 1 * * *',
       'Australia/Lord_Howe',
       ['2026-04-03 14:45', '2026-04-04 14:45', '2026-04-05 15:15'],
     ],
     [
-      'Santiago, where midnight is left out',
+      'Santiago, where midnight is skipped',
       '0 0 * * *',
       'America/Santiago',
       ['2026-09-05 04:00', '2026-09-06 04:00', '2026-09-07 03:00'],
     ],
     [
-      'Apia, where a whole day was left out',
+      'Apia, where a whole day was skipped',
       '0 12 * * *',
       'Pacific/Apia',
       ['2011-12-29 22:00', '2011-12-30 22:00', '2011-12-31 22:00'],
     ],
-    ['Kolkata, where they are not', '30 2 * * *', 'Asia/Kolkata', ['2026-03-28 21:00', '2026-03-29 21:00']],
-  ])('%s', (_, expression, timezone, expected) => {
+    ['Kolkata, where clocks do not change', '30 2 * * *', 'Asia/Kolkata', ['2026-03-28 21:00', '2026-03-29 21:00']],
+  ])('is due once a day in %s', (_, expression, timezone, expected) => {
     const [first = '', last = ''] = [expected[0]?.slice(0, 10), expected.at(-1)?.slice(0, 10)];
     expect(dueOn(expression, timezone, first, last)).toEqual(expected);
   });
 
-  it('is due once on every day of years, wherever', () => {
+  it('is due once a day throughout any year, in every time zone', () => {
     const zones = fc.constantFrom(
       'Europe/Berlin',
       'Europe/Lisbon',
@@ -113,12 +113,12 @@ describe('a daily time where clocks are set', () => {
 
 describe('a schedule with a star for its minute or hour', () => {
   it.each([
-    ['every hour through the hour that is left out', '0 * * * *', '2026-03-29', HOUR, 24],
-    ['every hour through the hour that comes twice', '0 * * * *', '2026-10-25', HOUR, 24],
+    ['every hour through a skipped hour', '0 * * * *', '2026-03-29', HOUR, 24],
+    ['every hour through a repeated hour', '0 * * * *', '2026-10-25', HOUR, 24],
     ['every five minutes in spring', '*/5 * * * *', '2026-03-29', 300, 288],
     ['every five minutes in autumn', '*/5 * * * *', '2026-10-25', 300, 288],
-    ['every half a minute in autumn', '*/30 * * * * *', '2026-10-25', 30, 2880],
-  ])('goes on %s', (_, expression, day, seconds, count) => {
+    ['every half minute in autumn', '*/30 * * * * *', '2026-10-25', 30, 2880],
+  ])('continues %s', (_, expression, day, seconds, count) => {
     const cron = { expression, timezone: 'Europe/Berlin' };
     const from = at(`${day}T00:00:00Z`).getTime();
     const due = occurrencesBetween(cron, new Date(from - 1), new Date(from + DAY_MS));
@@ -126,7 +126,7 @@ describe('a schedule with a star for its minute or hour', () => {
     expect(due.map((one) => one.getTime())).toEqual(due.map((_due, index) => from + index * seconds * 1000));
   });
 
-  it('goes on in the hours that it names, too', () => {
+  it('runs in both occurrences of a repeated hour, even if the schedule names the hour', () => {
     expect(dueOn('*/30 2-3 * * *', 'Europe/Berlin', '2026-10-25', '2026-10-25')).toEqual(
       ['00:00', '00:30', '01:00', '01:30', '02:00', '02:30'].map((time) => `2026-10-25 ${time}`),
     );
@@ -134,7 +134,7 @@ describe('a schedule with a star for its minute or hour', () => {
 });
 
 describe('occurrences', () => {
-  it('are the same looked for forwards, backwards and between, in every zone and at every change', () => {
+  it('are the same whether searched forwards, backwards or in a range, at clock changes in several zones', () => {
     const changes = fc.constantFrom(
       ['Europe/Berlin', '2026-03-29T01:00Z'],
       ['Europe/Berlin', '2026-10-25T01:00Z'],
@@ -163,20 +163,20 @@ describe('occurrences', () => {
   it.each([
     ['2026-11-22T20:00:00Z', '2024-02-29T00:00:00Z', '2028-02-29T00:00:00Z'],
     ['2096-03-01T00:00:00Z', '2096-02-29T00:00:00Z', '2104-02-29T00:00:00Z'],
-  ])('of 29 February are known from %s', (now, last, next) => {
+  ])('of 29 February are found from %s', (now, last, next) => {
     const cron = { expression: '0 0 29 2 *', timezone: 'UTC' };
     expect(latestOccurrence(cron, at(now))).toEqual(at(last));
     expect(nextOccurrence(cron, at(now))).toEqual(at(next));
     expect(longestGapSeconds(cron, at(now))).toBe((at(next).getTime() - at(last).getTime()) / 1000);
   });
 
-  it('are found after an instant, never at it', () => {
+  it('are found after an instant, never at the instant itself', () => {
     const hourly = { expression: '0 * * * *', timezone: 'UTC' };
     expect(nextOccurrence(hourly, at('2026-11-20T10:00:00Z'))).toEqual(at('2026-11-20T11:00:00Z'));
     expect(nextOccurrence(hourly, at('2026-11-20T10:59:59.999Z'))).toEqual(at('2026-11-20T11:00:00Z'));
   });
 
-  it('between two instants leave both out, oldest first', () => {
+  it('between two instants exclude both instants, and are sorted from the oldest', () => {
     const between = (from: string, until: string) =>
       occurrencesBetween({ expression: '0 * * * *', timezone: 'UTC' }, at(from), at(until)).map((tick) =>
         tick.toISOString(),
@@ -193,15 +193,15 @@ describe('occurrences', () => {
 describe('the latest occurrence', () => {
   it.each([
     ['in the middle of an hour', '0 * * * *', 'UTC', '2026-11-16T09:30:00.000Z', '2026-11-16T09:00:00.000Z'],
-    ['in the very second of a tick', '0 * * * *', 'UTC', '2026-11-16T09:00:00.000Z', '2026-11-16T09:00:00.000Z'],
+    ['at the exact second of a tick', '0 * * * *', 'UTC', '2026-11-16T09:00:00.000Z', '2026-11-16T09:00:00.000Z'],
     ['a moment after a tick', '0 * * * *', 'UTC', '2026-11-16T09:00:00.999Z', '2026-11-16T09:00:00.000Z'],
     ['a moment before a tick', '0 * * * *', 'UTC', '2026-11-16T08:59:59.999Z', '2026-11-16T08:00:00.000Z'],
     ['on a Sunday', '0 9-17 * * 1-5', 'UTC', '2026-11-15T12:00:00.000Z', '2026-11-13T17:00:00.000Z'],
-    ['in a winter time', '0 9 * * *', 'Europe/Berlin', '2026-01-10T12:00:00.000Z', '2026-01-10T08:00:00.000Z'],
-    ['in a summer time', '0 9 * * *', 'Europe/Berlin', '2026-07-10T12:00:00.000Z', '2026-07-10T07:00:00.000Z'],
-    ['across a year', '0 0 1 1 *', 'UTC', '2026-11-16T00:00:00.000Z', '2026-01-01T00:00:00.000Z'],
-    ['of seconds', '*/15 * * * * *', 'UTC', '2026-11-16T09:00:44.999Z', '2026-11-16T09:00:30.000Z'],
-  ])('is known %s', (_, expression, timezone, now, expected) => {
+    ['in winter time', '0 9 * * *', 'Europe/Berlin', '2026-01-10T12:00:00.000Z', '2026-01-10T08:00:00.000Z'],
+    ['in summer time', '0 9 * * *', 'Europe/Berlin', '2026-07-10T12:00:00.000Z', '2026-07-10T07:00:00.000Z'],
+    ['for a yearly schedule', '0 0 1 1 *', 'UTC', '2026-11-16T00:00:00.000Z', '2026-01-01T00:00:00.000Z'],
+    ['for a schedule with seconds', '*/15 * * * * *', 'UTC', '2026-11-16T09:00:44.999Z', '2026-11-16T09:00:30.000Z'],
+  ])('is found %s', (_, expression, timezone, now, expected) => {
     expect(latestOccurrence({ expression, timezone }, new Date(now)).toISOString()).toBe(expected);
   });
 });
@@ -210,13 +210,13 @@ describe('the longest gap', () => {
   it.each([
     ['an hourly schedule', '0 * * * *', 'UTC', HOUR],
     ['an hourly schedule where clocks change', '0 * * * *', 'Europe/Berlin', HOUR],
-    ['an hourly schedule where clocks change by half an hour only on the map', '0 * * * *', 'Asia/Kolkata', HOUR],
-    ['office hours, by the weekend', '0 9-17 * * 1-5', 'UTC', 64 * HOUR],
-    ['every five minutes of weekdays, by the weekend', '*/5 * * * 1-5', 'UTC', 48 * HOUR + 300],
-    ['every minute of office hours, by the weekend', '* 9-17 * * 1-5', 'UTC', 63 * HOUR + 60],
-    ['every minute but at noon', '* 0-11,13-23 * * *', 'UTC', HOUR + 60],
+    ['an hourly schedule in a zone with a half-hour offset', '0 * * * *', 'Asia/Kolkata', HOUR],
+    ['office hours, over the weekend', '0 9-17 * * 1-5', 'UTC', 64 * HOUR],
+    ['every five minutes on weekdays, over the weekend', '*/5 * * * 1-5', 'UTC', 48 * HOUR + 300],
+    ['every minute of office hours, over the weekend', '* 9-17 * * 1-5', 'UTC', 63 * HOUR + 60],
+    ['every minute except from noon to one', '* 0-11,13-23 * * *', 'UTC', HOUR + 60],
     ['a daily schedule where clocks do not change', '30 3 * * *', 'UTC', 24 * HOUR],
-    ['a daily schedule in the autumn of a time zone', '30 12 * * *', 'Europe/Berlin', 25 * HOUR],
+    ['a daily schedule where clocks go back in autumn', '30 12 * * *', 'Europe/Berlin', 25 * HOUR],
     ['a monthly schedule', '0 0 1 * *', 'UTC', 31 * 24 * HOUR],
     ['every second', '* * * * * *', 'UTC', 1],
   ])('of %s is found', (_, expression, timezone, seconds) => {

@@ -110,7 +110,7 @@ describe('sign-flip randomization', () => {
   const exact = pairedTests.filter((test) => test.sign_flip_exact !== undefined);
   const drawn = pairedTests.filter((test) => test.sign_flip_monte_carlo !== undefined);
 
-  it.each(exact)('$name: exact', ({ differences, sign_flip_exact }) => {
+  it.each(exact)('$name: exact p-values', ({ differences, sign_flip_exact }) => {
     const test = signFlipTest(differences);
     expect(test.method).toBe('exact');
     expect(relativeError(test.p, sign_flip_exact?.p_two_sided)).toBeLessThan(1e-9);
@@ -118,7 +118,7 @@ describe('sign-flip randomization', () => {
     expect(relativeError(test.pGain, sign_flip_exact?.p_gain)).toBeLessThan(1e-9);
   });
 
-  it.each(drawn)('$name: within the tolerance of draws', ({ differences, sign_flip_monte_carlo }) => {
+  it.each(drawn)('$name: p-values within the Monte Carlo tolerance', ({ differences, sign_flip_monte_carlo }) => {
     const test = signFlipTest(differences);
     const { p_two_sided = 0, p_drop = 0, tolerance_for_10000 = 0 } = sign_flip_monte_carlo ?? {};
     expect(Math.abs(test.p - p_two_sided)).toBeLessThanOrEqual(tolerance_for_10000);
@@ -151,7 +151,7 @@ describe('difference of proportions', () => {
       },
       0.95,
     );
-    // The reference is A - B; the product shows candidate - baseline.
+    // The reference is A - B; recalld returns candidate - baseline.
     expect(relativeError(-high, counts.newcombe_paired_ci95[0])).toBeLessThan(1e-9);
     expect(relativeError(-low, counts.newcombe_paired_ci95[1])).toBeLessThan(1e-9);
   });
@@ -163,8 +163,8 @@ describe('difference of proportions', () => {
   });
 });
 
-describe('several tests', () => {
-  it('adjusts as Holm', () => {
+describe('multiple testing', () => {
+  it("adjusts p-values by Holm's method", () => {
     const { p, holm: expectedHolm } = reference.multiplicity;
     for (const [i, adjusted] of holm(p).entries()) expect(relativeError(adjusted, expectedHolm[i])).toBeLessThan(1e-9);
   });

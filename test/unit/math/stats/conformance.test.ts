@@ -78,7 +78,7 @@ describe('t distribution', () => {
     [9, 2.262157162798205],
     [49, 2.0095752371292397],
     [1_000_000, 1.959966356814107],
-  ])('0.975 quantile with df %d, as mpmath gives it', (df, q) => {
+  ])('0.975 quantile with df %d, as in mpmath', (df, q) => {
     expect(relativeError(studentTQuantile(0.975, df), q)).toBeLessThan(1e-10);
   });
 });

@@ -30,7 +30,7 @@ describe('median', () => {
     expect(medianInPlace(Float64Array.from({ length: 200_000 }, (_, i) => valueAt(i)))).toBe(median);
   });
 
-  it('of nothing is not defined', () => {
+  it('of an empty list throws an error', () => {
     expect(() => medianInPlace(new Float64Array(0))).toThrow(RangeError);
   });
 });

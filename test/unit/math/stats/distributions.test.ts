@@ -17,7 +17,7 @@ import { studentTInterval, wilsonInterval } from '../../../../src/math/stats/int
 const probability = fc.double({ min: 1e-12, max: 1 - 1e-12, noNaN: true });
 
 describe('normal distribution', () => {
-  it('inverts every probability', () => {
+  it('has a quantile function that inverts the CDF', () => {
     fc.assert(
       fc.property(probability, (p) => {
         expect(Math.abs(normalCdf(normalQuantile(p)) - p)).toBeLessThanOrEqual(1e-12 * Math.min(p, 1 - p) + 2e-16);
@@ -25,12 +25,12 @@ describe('normal distribution', () => {
     );
   });
 
-  it('is symmetric, and steady where the series gives way to the continued fraction', () => {
+  it('is symmetric, and continuous where the series is replaced by the continued fraction', () => {
     for (const z of [0.1, 1, 2.9999999, 3, 3.0000001, 5]) expect(normalCdf(z) + normalCdf(-z)).toBeCloseTo(1, 14);
     expect(normalCdf(-3.0000000001) / normalCdf(-2.9999999999)).toBeCloseTo(1, 8);
   });
 
-  it('is correct in its far tail and at its infinite ends', () => {
+  it('is correct in the far tail, and has infinite quantiles at 0 and 1', () => {
     expect(normalCdf(-37.5) / 4.605353009581955e-308).toBeCloseTo(1, 9);
     expect(normalQuantile(0)).toBe(Number.NEGATIVE_INFINITY);
     expect(normalQuantile(1)).toBe(Number.POSITIVE_INFINITY);
@@ -38,7 +38,7 @@ describe('normal distribution', () => {
 });
 
 describe('t distribution', () => {
-  it('inverts every probability, for any degrees of freedom', () => {
+  it('has a quantile function that inverts the CDF for any degrees of freedom', () => {
     fc.assert(
       fc.property(fc.double({ min: 1e-9, max: 0.999, noNaN: true }), fc.integer({ min: 1, max: 100_000 }), (p, df) => {
         expect(studentTCdf(studentTQuantile(p, df), df) / p).toBeCloseTo(1, 10);
@@ -58,7 +58,7 @@ describe('t distribution', () => {
     expect(studentTQuantile(0.975, 1e6)).toBeCloseTo(z + (z ** 3 + z) / 4e6, 9);
   });
 
-  it('has infinite ends, and the whole line as interval of one value', () => {
+  it('has infinite quantiles at 0 and 1, and an unbounded interval for a single value', () => {
     expect(studentTQuantile(0, 5)).toBe(Number.NEGATIVE_INFINITY);
     expect(studentTQuantile(1, 5)).toBe(Number.POSITIVE_INFINITY);
     expect(studentTInterval(0.5, 0, 1, 0.95)).toEqual({
@@ -80,7 +80,7 @@ describe('incompleteBeta', () => {
     expect(incompleteBeta(x, 1 - x, a, b)).toBeCloseTo(expected, 13);
   });
 
-  it('is symmetric in its arguments', () => {
+  it('adds up to 1 with its value for the mirrored arguments', () => {
     const parameter = fc.double({ min: 0.1, max: 500, noNaN: true });
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), parameter, parameter, (x, a, b) => {
@@ -96,7 +96,7 @@ describe('logBeta', () => {
     [0.5, 0.5, Math.log(Math.PI)],
     [3, 4, -Math.log(60)],
     [1, 1e9, -Math.log(1e9)],
-  ])('of %d and %d', (a, b, expected) => {
+  ])('returns the known value for %d and %d', (a, b, expected) => {
     expect(logBeta(a, b)).toBeCloseTo(expected, 12);
   });
 });
@@ -126,7 +126,7 @@ function probabilities(n: number, p: number): number[] {
 }
 
 describe('the binomial distribution', () => {
-  it('agrees with the sum of its probabilities', () => {
+  it('has an upper tail that equals the sum of its probabilities', () => {
     const trials = fc.integer({ min: 0, max: 60 });
     const chance = fc.constantFrom(0.5, 0.1, 0.3, 0.75, 0.987);
     fc.assert(
@@ -140,12 +140,12 @@ describe('the binomial distribution', () => {
     );
   });
 
-  it('keeps the digits of a far tail', () => {
+  it('is precise in the far tail', () => {
     expect(binomialUpperTail(1000, 1000, 0.5) / 2 ** -1000).toBeCloseTo(1, 9);
   });
 });
 
-describe('chi-square tail, as SciPy', () => {
+describe('the chi-square tail', () => {
   it.each([
     [0.5, 1, 0.47950012218695337],
     [3.84, 1, 0.05004352124870519],
@@ -156,23 +156,23 @@ describe('chi-square tail, as SciPy', () => {
     [500, 400, 0.00048221275959343273],
     [1600, 1000, 1.7420398244388335e-30],
     [1000, 1001, 0.5029742172681295],
-  ])('P(X > %d) with df %d', (value, df, p) => {
+  ])('equals SciPy for P(X > %d) with df %d', (value, df, p) => {
     expect(Math.abs(chiSquareTail(value, df) / p - 1)).toBeLessThan(1e-11);
   });
 
-  it('is certain at 0', () => {
+  it('is 1 at 0', () => {
     expect(chiSquareTail(0, 1)).toBe(1);
     expect(chiSquareTail(0, 4)).toBe(1);
   });
 });
 
-describe('chi-square quantile, as SciPy', () => {
+describe('the chi-square quantile', () => {
   it.each([
     [0.05, 1, 0.003932140000019522],
     [0.05, 9, 3.325112843066815],
     [0.5, 4, 3.3566939800333224],
     [0.975, 8, 17.534546139484647],
-  ])('of %d with df %d', (p, df, value) => {
+  ])('of %d with df %d equals SciPy', (p, df, value) => {
     expect(Math.abs(chiSquareQuantile(p, df) / value - 1)).toBeLessThan(1e-9);
   });
 });
@@ -185,37 +185,37 @@ function choose(n: number, k: number): bigint {
 }
 
 describe('hypergeometricUpperTail', () => {
-  it('agrees with counting, in whole numbers', () => {
+  it('equals an exact count in integers', () => {
     const urn = fc.integer({ min: 1, max: 60 }).chain((size) =>
       fc.record({
         size: fc.constant(size),
         marked: fc.nat(size),
         draws: fc.nat(size),
-        least: fc.nat(size),
+        minimum: fc.nat(size),
       }),
     );
     fc.assert(
-      fc.property(urn, ({ least, ...urn }) => {
+      fc.property(urn, ({ minimum, ...urn }) => {
         let ways = 0n;
-        for (let k = least; k <= urn.draws; k++) {
+        for (let k = minimum; k <= urn.draws; k++) {
           ways += choose(urn.marked, k) * choose(urn.size - urn.marked, urn.draws - k);
         }
         const exact = Number(ways) / Number(choose(urn.size, urn.draws));
-        expect(Math.abs(hypergeometricUpperTail(least, urn) - exact)).toBeLessThan(1e-12);
-        if (exact > 0 && exact < 0.5) expect(hypergeometricUpperTail(least, urn) / exact).toBeCloseTo(1, 10);
+        expect(Math.abs(hypergeometricUpperTail(minimum, urn) - exact)).toBeLessThan(1e-12);
+        if (exact > 0 && exact < 0.5) expect(hypergeometricUpperTail(minimum, urn) / exact).toBeCloseTo(1, 10);
       }),
       { numRuns: 500 },
     );
   });
 
-  it('is certain at the smallest and impossible above the largest count', () => {
+  it('is 1 at the smallest possible count and 0 above the largest', () => {
     const urn = { size: 10, marked: 8, draws: 5 };
     expect(hypergeometricUpperTail(3, urn)).toBe(1);
     expect(hypergeometricUpperTail(4, urn)).toBeLessThan(1);
     expect(hypergeometricUpperTail(6, urn)).toBe(0);
   });
 
-  it('keeps the digits of a large urn', () => {
+  it('is precise for a large urn', () => {
     // The probability that 300 draws from 1,000 items draw exactly the 300 marked items is 1 / choose(1000, 300).
     const p = hypergeometricUpperTail(300, { size: 1000, marked: 300, draws: 300 });
     expect(Math.log10(p)).toBeCloseTo(-Math.log10(Number(choose(1000, 300))), 9);

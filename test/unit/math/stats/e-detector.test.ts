@@ -21,7 +21,7 @@ describe('the e-detector', () => {
     );
   });
 
-  it('grows with every session of lower coverage', () => {
+  it('never returns a lower e-value if a session is covered worse', () => {
     fc.assert(
       fc.property(scores, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (window, which, loss) => {
         const worse = window.map((y, i) => (i === which % window.length ? Math.min(1, y + loss) : y));
@@ -32,7 +32,7 @@ describe('the e-detector', () => {
     );
   });
 
-  it('adds 1 for a window without sessions', () => {
+  it('adds 1 to the e-value for each window without sessions', () => {
     let state = newDetector(SETTINGS);
     const evidence = [1, 2, 3].map(() => {
       const step = stepDetector(SETTINGS, state, []);
@@ -54,7 +54,7 @@ describe('the e-detector', () => {
     expect(stepDetector(SETTINGS, state, best).logEvidence).toBeLessThan(-100);
   });
 
-  it('never bets more than nine tenths, so that no session reduces it to zero', () => {
+  it('never bets more than 90 %, so that no session reduces the e-value to 0', () => {
     const bold: DetectorSettings = { nullMean: 0.9, phi: 1, lambdas: [100] };
     const { logIncrements } = stepDetector(bold, newDetector(bold), [0]);
     expect(logIncrements[0]).toBeCloseTo(Math.log(0.1), 12);
@@ -68,8 +68,8 @@ describe('the e-detector', () => {
   });
 });
 
-/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
-describe('e-detector', () => {
+/** Compares results with reference values from numpy, scipy and scikit-learn; each file states its formula and its tool. */
+describe('the e-detector against reference values', () => {
   interface Input {
     readonly windows: readonly (readonly number[])[];
     readonly m0: number;
@@ -87,7 +87,7 @@ describe('e-detector', () => {
 
   const cases = driftCases<Input, Expected>('e_detector').filter(({ input }) => input.form === 'sr');
 
-  it.each(cases)('$name', ({ input, expected }) => {
+  it.each(cases)('returns the values of the case $name', ({ input, expected }) => {
     const settings = { nullMean: input.m0, phi: input.phi, lambdas: input.lambdas };
     let state = newDetector(settings);
     const steps = input.windows.map((scores) => {

@@ -10,8 +10,8 @@ import {
 const trials = fc.integer({ min: 1, max: 100_000 });
 const successes = fc.double({ min: 0, max: 1, noNaN: true });
 
-describe('bounds at another confidence', () => {
-  it('are those of Wilson at that confidence, without n', () => {
+describe('bounds rescaled to another confidence level', () => {
+  it('equal the Wilson bounds at that level, although n is not passed', () => {
     fc.assert(
       fc.property(trials, successes, fc.integer({ min: 2, max: 1000 }), (n, part, family) => {
         const share = Math.round(n * part) / n;
@@ -24,7 +24,7 @@ describe('bounds at another confidence', () => {
     );
   });
 
-  it('do not change at the same confidence', () => {
+  it('do not change at the same level', () => {
     const bounds = wilsonInterval(0.3, 50, 0.95);
     const found = rescaledInterval(0.3, bounds, 0.95, 0.95);
     expect(found.low).toBeCloseTo(bounds.low, 12);
@@ -45,7 +45,7 @@ const hits = fc
   .filter((counts) => counts.both + counts.onlyBaseline + counts.onlyCandidate + counts.neither > 0);
 
 describe('newcombePairedInterval', () => {
-  it('encloses the difference within [-1, 1], and mirrors when the runs are exchanged', () => {
+  it('encloses the difference within [-1, 1], and is mirrored if the runs are swapped', () => {
     fc.assert(
       fc.property(hits, (given) => {
         const { low, high } = newcombePairedInterval(given, 0.95);
@@ -66,13 +66,13 @@ describe('newcombePairedInterval', () => {
     );
   });
 
-  it('throws an error for no queries', () => {
+  it('throws an error without queries', () => {
     const none = { both: 0, onlyBaseline: 0, onlyCandidate: 0, neither: 0 };
     expect(() => newcombePairedInterval(none, 0.95)).toThrow(RangeError);
   });
 });
 
-it('returns the exact interval of a share as SciPy does', () => {
+it('the Clopper-Pearson interval equals the exact interval of SciPy', () => {
   // The bounds are beta.ppf(0.025, k, n - k + 1) and beta.ppf(0.975, k + 1, n - k) of SciPy 1.17.
   for (const [k, n, low, high] of [
     [0, 200, 0, 0.01827534035513624],

@@ -25,7 +25,7 @@ describe('bcaInterval', () => {
     );
   });
 
-  it('counts replicates equal to the mean half, so that a symmetric sample has no bias', () => {
+  it('counts a replicate equal to the mean as one half, so that a symmetric sample has no bias', () => {
     const { bias, acceleration } = bcaInterval([0, 1], SETTINGS);
     expect(Math.abs(bias)).toBeLessThan(0.1);
     expect(acceleration).toBe(0);
@@ -35,7 +35,7 @@ describe('bcaInterval', () => {
     expect(bcaInterval([0.1, 0.1, 0.1], SETTINGS)).toEqual({ low: 0.1, high: 0.1, bias: 0, acceleration: 0 });
   });
 
-  it('is the same for the same seed and not for another', () => {
+  it('is the same for the same seed in any order of the values, and differs for another seed', () => {
     const values = Array.from({ length: 30 }, (_, i) => Math.sqrt(i));
     expect(bcaInterval(values, SETTINGS)).toEqual(bcaInterval(values.toReversed(), SETTINGS));
     expect(bcaInterval(values, { ...SETTINGS, seed: 2 })).not.toEqual(bcaInterval(values, SETTINGS));
@@ -56,12 +56,12 @@ describe('createRandom', () => {
     expect(draw(7, 3, 1, 4)).toEqual(draw(7, 8));
   });
 
-  it('returns other numbers for a similar seed, and for seed 0', () => {
+  it('returns different numbers for similar seeds and for seed 0', () => {
     const streams = [0, 1, 2, 3].map((seed) => draw(seed, 100).join());
     expect(new Set(streams).size).toBe(4);
   });
 
-  it('draws every value equally often, by a chi-square test at 1 in 10,000', () => {
+  it('draws every value equally often, in a chi-square test at the level 0.0001', () => {
     const counts = Array.from({ length: 64 }, () => 0);
     for (const number of draw(1, 64_000)) {
       const cell = Math.floor((number * 64) / 2 ** 32);

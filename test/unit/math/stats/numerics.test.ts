@@ -8,8 +8,8 @@ describe('firstWhere', () => {
     [0, 10, 99, 10],
     [-5, 5, -3, -3],
     [4, 4, 0, 4],
-  ])('finds in [%d, %d) the first that reaches %d', (from, to, least, found) => {
-    expect(firstWhere(from, to, (k) => k >= least)).toBe(found);
+  ])('finds the first number in [%d, %d) that reaches %d', (from, to, minimum, found) => {
+    expect(firstWhere(from, to, (k) => k >= minimum)).toBe(found);
   });
 });
 
@@ -20,7 +20,7 @@ describe('sums of logarithms', () => {
     expect(logMean([5000, 5000, -5000])).toBeCloseTo(5000 + Math.log(2 / 3), 12);
   });
 
-  it('include the logarithm of zero', () => {
+  it('accept the logarithm of zero', () => {
     expect(logAdd(Number.NEGATIVE_INFINITY, 3)).toBe(3);
     expect(logAdd(Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY)).toBe(Number.NEGATIVE_INFINITY);
     expect(logMean([Number.NEGATIVE_INFINITY])).toBe(Number.NEGATIVE_INFINITY);

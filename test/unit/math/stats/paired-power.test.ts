@@ -18,11 +18,11 @@ describe('noncentralTUpperTail', () => {
     [2, 19, 3, 0.8356435284187124],
     [-1, 3, 0.5, 0.90787879018564],
     [2.8, 199, 2.8, 0.5013977897456797],
-  ])('P(T > %d) with df %d and noncentrality %d, as mpmath gives it', (t, df, noncentrality, expected) => {
+  ])('equals mpmath for P(T > %d) with df %d and noncentrality %d', (t, df, noncentrality, expected) => {
     expect(noncentralTUpperTail(t, df, noncentrality)).toBeCloseTo(expected, 12);
   });
 
-  it('is the t distribution when central', () => {
+  it('is the t distribution if the noncentrality is 0', () => {
     fc.assert(
       fc.property(fc.double({ min: -30, max: 30, noNaN: true }), fc.integer({ min: 1, max: 100_000 }), (t, df) => {
         expect(noncentralTUpperTail(t, df, 0)).toBeCloseTo(studentTCdf(-t, df), 11);
@@ -32,13 +32,13 @@ describe('noncentralTUpperTail', () => {
 });
 
 describe('power of the paired t test', () => {
-  it('is the level of the test when nothing changed', () => {
+  it('is the significance level if nothing changed', () => {
     for (const sided of [1, 2] as const) {
       expect(pairedTPower(0, 30, { alpha: 0.01, sided })).toBeCloseTo(0.01, 11);
     }
   });
 
-  it('is reached by the sample size, but not by one query less', () => {
+  it('is reached with the sample size, but not with one query fewer', () => {
     const effect = fc.double({ min: 0.02, max: 3, noNaN: true });
     const plan = fc.record({
       alpha: fc.constantFrom(0.001, 0.01, 0.05),
@@ -55,7 +55,7 @@ describe('power of the paired t test', () => {
     );
   });
 
-  it('needs two queries when all change alike', () => {
+  it('needs two queries if all change by the same amount', () => {
     expect(pairedTSampleSize(0.02, 0, USUAL)).toBe(2);
   });
 });
@@ -69,7 +69,7 @@ describe('smallestDetectableDifference', () => {
     expect(smallestDetectableDifference(standardDeviation, n, USUAL)).toBeCloseTo(expected, 3);
   });
 
-  it('is found with the planned power, with few queries too', () => {
+  it('is detected with the planned power, even with few queries', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 5000 }), fc.double({ min: 0.01, max: 0.6, noNaN: true }), (n, sd) => {
         const smallest = smallestDetectableDifference(sd, n, USUAL) ?? Number.NaN;
@@ -95,7 +95,7 @@ describe('smallestDetectableDifference', () => {
     expect(new Set(answers).size).toBe(asked.length);
   });
 
-  it('does not exist for one query, and is 0 without spread', () => {
+  it('is null for a single query, and 0 without spread', () => {
     expect(smallestDetectableDifference(0.3, 1, USUAL)).toBeNull();
     expect(smallestDetectableDifference(0, 50, USUAL)).toBe(0);
   });

@@ -26,11 +26,11 @@ describe('pairedT', () => {
   it.each([
     ['fell', -0.125, 0, 1],
     ['rose', 0.125, 1, 0],
-  ])('has no t when all queries %s equally, and the limit as p', (_what, by, pDrop, pGain) => {
+  ])('has no t, and p-values at their limits, if all queries %s by the same amount', (_what, by, pDrop, pGain) => {
     expect(pairedT([by, by, by])).toMatchObject({ t: null, standardDeviation: 0, p: 0, pDrop, pGain });
   });
 
-  it('treats a spread from rounding as none', () => {
+  it('treats a spread that is due to rounding as no spread', () => {
     const drops = [
       [0.7, 0.6],
       [0.8, 0.7],
@@ -67,7 +67,7 @@ describe('mcnemarExact', () => {
     expect(mcnemarExact(7, 7)).toMatchObject({ p: 1 });
   });
 
-  it('has by one side half of both, and does not blame gains', () => {
+  it('has a one-sided p of half the two-sided p for losses, and of 1 for gains', () => {
     expect(mcnemarExact(10, 0).p).toBeCloseTo(2 / 2 ** 10, 14);
     expect(mcnemarExact(10, 0).pDrop).toBeCloseTo(1 / 2 ** 10, 14);
     expect(mcnemarExact(0, 10).pDrop).toBe(1);

@@ -5,7 +5,7 @@ import { createReservoir, drawn } from '../../../../src/math/stats/random.ts';
 
 const items = Array.from({ length: 10 }, (_, i) => i);
 
-describe('items that are drawn', () => {
+describe('randomly drawn items', () => {
   it('are distinct, as many as requested, and the same for the same seed', () => {
     const four = drawn(items, 4, 1);
     expect(new Set(four).size).toBe(4);
@@ -30,7 +30,7 @@ function sampled<Item>(items: readonly Item[], size: number, seed: number): Item
 }
 
 describe('a reservoir', () => {
-  it('keeps as many different items as fit, the same for the same seed', () => {
+  it('keeps as many different items as fit, and the same items for the same seed', () => {
     assert(
       property(array(nat(), { maxLength: 50 }), integer({ min: 0, max: 20 }), nat(), (values, size, seed) => {
         const items = values.map((value, place) => ({ value, place }));
@@ -42,7 +42,7 @@ describe('a reservoir', () => {
     );
   });
 
-  it('keeps each item equally often, also in the first place of the sample', () => {
+  it('keeps each item equally often, and places each item first equally often', () => {
     const items = Array.from({ length: 60 }, (_, place) => place);
     const kept = items.map(() => 0);
     const first = items.map(() => 0);

@@ -2,12 +2,12 @@ import { array, assert, double, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logShareEvidence, normalMixtureInterval } from '../../../../src/math/stats/sequential.ts';
 
-/** ln n! */
+/** Returns ln n!. */
 const logFactorial = (n: number): number =>
   Array.from({ length: n }, (_, i) => Math.log(i + 1)).reduce((a, b) => a + b, 0);
 
-describe('the bounds that hold at every look', () => {
-  it('are where the mixture ratio reaches 1 / alpha', () => {
+describe('anytime-valid bounds', () => {
+  it('lie where the mixture ratio reaches 1 / alpha', () => {
     const [variance, scale, alpha] = [1e-4, 0.02, 0.01];
     const { low, high } = normalMixtureInterval(0.3, variance, scale, alpha);
     // The density of the estimate under the mixture, divided by its density under the true value.
@@ -18,7 +18,7 @@ describe('the bounds that hold at every look', () => {
     expect(0.3 - low).toBeCloseTo(high - 0.3, 12);
   });
 
-  it('narrow as the variance falls, and widen as the level does', () => {
+  it('narrow with a smaller variance, and widen with a smaller alpha', () => {
     const positive = double({ min: 1e-8, max: 1, noNaN: true });
     assert(
       property(positive, positive, double({ min: 1e-3, max: 1, noNaN: true }), (variance, scale, share) => {
@@ -34,8 +34,8 @@ describe('the bounds that hold at every look', () => {
   });
 });
 
-describe('the evidence against a split', () => {
-  it('has the mean 1 over all that may come of so many draws', () => {
+describe('the e-value against a split', () => {
+  it('has the mean 1 over all possible counts of a number of draws', () => {
     const [shares, n] = [[0.5, 0.3, 0.2], 12];
     let mean = 0;
     for (let a = 0; a <= n; a++) {
@@ -51,7 +51,7 @@ describe('the evidence against a split', () => {
     expect(mean).toBeCloseTo(1, 10);
   });
 
-  it('is none before anything came, and the same in whatever order the kinds are named', () => {
+  it('is 1 before the first draw, and does not depend on the order of the kinds', () => {
     assert(
       property(array(integer({ min: 0, max: 5000 }), { minLength: 3, maxLength: 3 }), ([a = 0, b = 0, c = 0]) => {
         const found = logShareEvidence([a, b, c], [0.5, 0.3, 0.2], 1000);
@@ -62,7 +62,7 @@ describe('the evidence against a split', () => {
     expect(logShareEvidence([0, 0], [0.5, 0.5], 1000)).toBeCloseTo(0, 12);
   });
 
-  it('grows where the split is off, and falls where it is kept', () => {
+  it('is high if the counts deviate from the split, and below 1 if the counts match', () => {
     expect(logShareEvidence([5000, 5500], [0.5, 0.5], 1000)).toBeGreaterThan(Math.log(100));
     expect(logShareEvidence([5000, 5000], [0.5, 0.5], 1000)).toBeLessThan(0);
   });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { sessionRatio } from '../../../../src/live/rules/feedback/click-rates.ts';
 import { addSums, ratioOf, sumSessions } from '../../../../src/math/stats/session-sums.ts';
 
-it('the ratio of combined sums equals that of the sessions themselves', () => {
+it('the ratio and the variance of combined sums equal those of the sessions', () => {
   const term = record({
     cluster: integer({ min: 0, max: 20 }),
     x: double({ min: -1, max: 1, noNaN: true }),

@@ -47,8 +47,8 @@ function reciprocalRankDifferences(n: number, seed: number): number[] {
   return Array.from({ length: n }, () => 1 / rank() - 1 / rank());
 }
 
-describe('signFlipTest, exact', () => {
-  it('counts all choices of signs of a few differences', () => {
+describe('signFlipTest with exact counts', () => {
+  it('counts all sign assignments of a few differences', () => {
     const differences = fc.array(
       fc.integer({ min: -7, max: 7 }).map((steps) => steps / 7),
       { maxLength: 14 },
@@ -60,18 +60,18 @@ describe('signFlipTest, exact', () => {
     );
   });
 
-  it.each([33, 50])('counts those of %d differences of reciprocal ranks', (n) => {
+  it.each([33, 50])('counts all sign assignments of %d differences of reciprocal ranks', (n) => {
     const given = reciprocalRankDifferences(n, n);
     expect(signFlipTest(given)).toEqual(exactly(counted(given, 2520)));
   });
 
-  it('counts those of 16 differences without a common unit', () => {
+  it('counts all sign assignments of 16 differences without a common unit', () => {
     const random = uniforms(5);
     const given = Array.from({ length: 16 }, () => Math.round((random() - 0.4) * 1e7) / 1e7);
     expect(signFlipTest(given)).toEqual(exactly(counted(given, 1e7)));
   });
 
-  it('equals the test of McNemar for hits and misses, however many', () => {
+  it("equals McNemar's test for hits and misses, however many", () => {
     fc.assert(
       fc.property(fc.nat(3000), fc.nat(3000), (lost, gained) => {
         const differences = [...new Float64Array(lost).fill(-1), ...new Float64Array(gained).fill(1)];
@@ -85,7 +85,7 @@ describe('signFlipTest, exact', () => {
     );
   });
 
-  it('counts sums as equal that differ by rounding alone', () => {
+  it('treats sums that differ only by rounding as equal', () => {
     // In binary, 0.1 + 0.2 differs from 0.3, but both must count as equally far from 0.
     expect(signFlipTest([0.1, 0.2, -0.3])).toEqual({ p: 1, pDrop: 0.625, pGain: 0.625, method: 'exact' });
   });
@@ -97,7 +97,7 @@ describe('signFlipTest, exact', () => {
     expect(signFlipTest(differences)).toEqual({ p: 1, pDrop: 1, pGain: 1, method: 'exact' });
   });
 
-  it('can never reject by one query', () => {
+  it('never detects a drop of a single query', () => {
     expect(signFlipTest([-1])).toMatchObject({ p: 1, pGain: 1, method: 'exact' });
   });
 
@@ -106,7 +106,7 @@ describe('signFlipTest, exact', () => {
   });
 });
 
-describe('signFlipTest, by draws', () => {
+describe('signFlipTest with random draws', () => {
   function noisy(n: number, shift: number): Float64Array {
     const random = uniforms(n);
     return Float64Array.from({ length: n }, () => random() - 0.5 + shift);

@@ -31,7 +31,7 @@ describe('mean', () => {
     expect(mean(values)).toBe(expected);
   });
 
-  it('throws an error without values, and is never NaN', () => {
+  it('throws an error without values instead of returning NaN', () => {
     expect(() => mean([])).toThrow(RangeError);
     expect(() => summarize([], 'ndcg')).toThrow(RangeError);
   });
@@ -67,8 +67,8 @@ describe('summarize', () => {
   });
 
   it.each([
-    ['hit_rate of a few', 'hit_rate', [1, 0, 1], 'wilson'],
-    ['hit_rate of many', 'hit_rate', Array.from({ length: 300 }, (_, i) => i % 2), 'wilson'],
+    ['the hit rate of a few queries', 'hit_rate', [1, 0, 1], 'wilson'],
+    ['the hit rate of many queries', 'hit_rate', Array.from({ length: 300 }, (_, i) => i % 2), 'wilson'],
     ['fewer than 10 queries', 'ndcg', spread(9), 't'],
     ['10 queries', 'ndcg', spread(10), 'bca'],
     ['49 queries', 'ndcg', spread(49), 'bca'],
@@ -81,7 +81,7 @@ describe('summarize', () => {
     ['equal values', 'ndcg', ones(7), 'wilson'],
     ['dcg of one query', 'dcg', [3.5], 't'],
     ['dcg of many queries', 'dcg', spread(80), 't'],
-  ] as const)('%s: the interval is by the stated rule', (_what, of, values, method) => {
+  ] as const)('chooses the documented interval method for %s', (_what, of, values, method) => {
     expect(summarize(values, of).ciMethod).toBe(method);
   });
 
@@ -104,7 +104,7 @@ describe('summarize', () => {
     expect(summarize([3.5], 'dcg')).toMatchObject({ mean: 3.5, ciLow: 0, ciHigh: Number.POSITIVE_INFINITY });
   });
 
-  it('has the t interval of a textbook for many values', () => {
+  it('has the textbook t interval for many values', () => {
     const values = Array.from({ length: 100 }, (_, i) => i / 99);
     const { ciLow, ciHigh } = summarize(values, 'map');
     // The mean is 0.5, the standard deviation is 0.293045, and the quantile of t(99) is 1.984217.

@@ -18,14 +18,14 @@ const maintained = [
   [161, false],
 ].map(([time, hasArrived]) => ({ time: Number(time), hasArrived: hasArrived === true, weight: 1 }));
 
-it('is the median of the leukaemia trial, with the bounds that SciPy gives', () => {
+it('survival quantiles of the leukemia trial have the values and bounds of SciPy', () => {
   // From scipy.stats.ecdf(CensoredData.right_censored(x, censored)).sf: the first x at which sf <= 0.5, and the first x
   // for each bound of confidence_interval(0.95, method='log-log').
   expect(survivalQuantile(maintained, 0.5, 0.95)).toEqual({ value: 31, low: 13, high: null });
   expect(survivalQuantile(maintained, 0.25, 0.95)).toEqual({ value: 18, low: 9, high: 34 });
 });
 
-it('does not know a quantile that too few have reached, and grows no faster by what never comes', () => {
+it('a survival quantile is unknown if too few changes arrived, and changes that never arrive raise the others', () => {
   const fast = Array.from({ length: 20 }, (_, place) => ({ time: 1 + place, hasArrived: true, weight: 1 }));
   const never = Array.from({ length: 20 }, () => ({ time: 100, hasArrived: false, weight: 1 }));
   expect(survivalQuantile(fast, 0.95, 0.95).value).toBe(19);
@@ -34,14 +34,14 @@ it('does not know a quantile that too few have reached, and grows no faster by w
   expect(survivalQuantile([], 0.5, 0.95)).toEqual({ value: null, low: null, high: null });
 });
 
-it('has an upper bound where many come at one time, the last, and none where few do', () => {
+it('a survival quantile has an upper bound only if enough changes arrived at the last time', () => {
   const together = (count: number) => Array.from({ length: count }, () => ({ time: 900, hasArrived: true, weight: 1 }));
   // If all n changes arrived, the share of late changes is at most 1 - 0.025^(1/n): 5 % for n = 72.
   expect(survivalQuantile(together(72), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: 900 });
   expect(survivalQuantile(together(71), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: null });
 });
 
-it('counts one that stands for many as many, and is no surer for it', () => {
+it('sampling weights that are all equal do not change a survival quantile or its bounds', () => {
   const twice = maintained.map((one) => ({ ...one, weight: 2 }));
   expect(survivalQuantile(twice, 0.25, 0.95)).toEqual(survivalQuantile(maintained, 0.25, 0.95));
 });
@@ -50,7 +50,7 @@ it.each([
   ['the median', 0.5],
   ['the 95th percentile', 0.95],
 ])(
-  'has bounds that hold the truth of %s in 93 % of draws at least, though the last are still on their way',
+  'the bounds of %s contain the truth in at least 93 % of simulations, even if some changes are pending',
   (_, share) => {
     const random = uniforms(20);
     // Log-normal lags with a median of one hour and a 95th percentile of five hours; the changes occur during one day

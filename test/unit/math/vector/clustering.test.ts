@@ -18,13 +18,13 @@ const SETTINGS = { k: 4, starts: 2, iterations: 20, seed: 1 };
 const coordinate = fc.integer({ min: -50, max: 50 });
 const points = fc.array(fc.tuple(coordinate, coordinate, coordinate), { minLength: 5, maxLength: 40 });
 
-/** Queries about four topics in turn, as vectors. */
+/** Returns the vectors of queries that alternate between four topics. */
 function fourTopics(seed: number, count = 200) {
   return queryWorld(seed, 4, 4).ask(evenQuestions(count, [0, 1, 2, 3], new Date(0), 1)).vectors;
 }
 
 describe('the nearest centroid', () => {
-  it('equals that of float64 to the last digit', () => {
+  it('equals the one computed in float64, to the last digit', () => {
     const uniform = uniforms(5);
     const base = Array.from({ length: 24 }, () => uniform() - 0.5);
     // Eight centroids that float32 can hardly distinguish, and four that clearly differ; rows of many lengths, and a
@@ -65,7 +65,7 @@ describe('seededSphericalKMeans', () => {
     expect(seededSphericalKMeans(rows, SETTINGS)).toEqual(seededSphericalKMeans(rows, SETTINGS));
   });
 
-  it('puts every row at its nearest centroid of length 1, whatever the rows', () => {
+  it('assigns every row to its nearest centroid, and normalises every centroid that has a direction', () => {
     fc.assert(
       fc.property(points, fc.integer({ min: 1, max: 6 }), (given, k) => {
         const { centroids, labels, closeness } = seededSphericalKMeans(matrixOf(given), { ...SETTINGS, k });
@@ -86,7 +86,7 @@ describe('seededSphericalKMeans', () => {
     );
   });
 
-  it('never gets looser with more iterations or more starts', () => {
+  it('never returns looser clusters with more iterations or more starts', () => {
     fc.assert(
       fc.property(points, (given) => {
         const rows = matrixOf(given);
@@ -99,7 +99,7 @@ describe('seededSphericalKMeans', () => {
     );
   });
 
-  it('leaves a centroid without rows where it is', () => {
+  it('leaves a centroid without rows in place', () => {
     const clusters = sphericalKMeans(
       matrixOf([
         [1, 0],
@@ -141,17 +141,17 @@ describe('regions', () => {
     [600, 2],
     [5000, 16],
     [1e6, 32],
-  ])('of %d baseline queries are %d', (queries, count) => {
+  ])('of %d baseline queries number %d', (queries, count) => {
     expect(regionCount(queries)).toBe(count);
   });
 
-  it('contain queries like those of the baseline', () => {
+  it('contain later queries about the same topics', () => {
     const regions = findRegions(fourTopics(13), 1, 4);
     const labels = assignRegions(fourTopics(13, 80), regions);
     for (let i = 4; i < labels.length; i++) expect(labels[i]).toBe(labels[i % 4]);
   });
 
-  it('are found on every n-th row of a very large baseline', () => {
+  it('are computed from every n-th row of a very large baseline', () => {
     const rows = { rows: 50_000, columns: 2, data: new Float32Array(100_000) };
     for (let i = 0; i < 50_000; i++) rows.data[2 * i + (i % 2)] = 1;
     const regions = findRegions(rows, 1, 1);
@@ -167,8 +167,8 @@ describe('regions', () => {
   });
 });
 
-/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
-describe('spherical k-means', () => {
+/** Compares results with reference values from numpy, scipy and scikit-learn; each file states its formula and its tool. */
+describe('spherical k-means against reference values', () => {
   interface Input {
     readonly points: ScaledVectors;
     readonly initial_centroids: ScaledVectors;
@@ -181,11 +181,14 @@ describe('spherical k-means', () => {
     readonly objective_sum_cosine: number;
   }
 
-  it.each(driftCases<Input, Spherical>('spherical_kmeans'))('$name', ({ input, expected }) => {
-    const points = scaledMatrix(input.points, input.scale);
-    const clusters = sphericalKMeans(points, scaledNumbers(input.initial_centroids, input.scale), input.iterations);
-    expect([...clusters.labels]).toEqual(expected.labels);
-    expect(differences(clusters.centroids, expected.centroids.flat())).toEqual([]);
-    expect(differences([clusters.objective], [expected.objective_sum_cosine])).toEqual([]);
-  });
+  it.each(driftCases<Input, Spherical>('spherical_kmeans'))(
+    'returns the values of the case $name',
+    ({ input, expected }) => {
+      const points = scaledMatrix(input.points, input.scale);
+      const clusters = sphericalKMeans(points, scaledNumbers(input.initial_centroids, input.scale), input.iterations);
+      expect([...clusters.labels]).toEqual(expected.labels);
+      expect(differences(clusters.centroids, expected.centroids.flat())).toEqual([]);
+      expect(differences([clusters.objective], [expected.objective_sum_cosine])).toEqual([]);
+    },
+  );
 });

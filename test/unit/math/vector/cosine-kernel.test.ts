@@ -40,7 +40,7 @@ describe('cosines from 16-bit integers', () => {
     );
   });
 
-  it('are within the error bound if all products have one sign, when errors add up', () => {
+  it('are within the error bound if all products have the same sign, so that errors add up', () => {
     const columns = 3072;
     const rows = matrixOf([Array.from({ length: columns }, (_, c) => 1 + (c % 7) / 10)]);
     const blocks = cosineBlocks(columns, 1, 1);

@@ -33,7 +33,7 @@ describe('the cosine of two vectors', () => {
     expect(cosineSimilarity(Float32Array.of(0, 0), Float32Array.of(1, 0))).toBe(0);
   });
 
-  it('stays within -1 and 1, whichever comes first', () => {
+  it('stays between -1 and 1, and does not depend on the order of the vectors', () => {
     fc.assert(
       fc.property(pairs, ([a, b]) => {
         const cosine = cosineSimilarity(a, b);
@@ -43,7 +43,7 @@ describe('the cosine of two vectors', () => {
     );
   });
 
-  it('is rejected for vectors of different lengths', () => {
+  it('is based on a dot product that rejects vectors of different dimensions', () => {
     expect(() => dotProduct(Float32Array.of(1), Float32Array.of(1, 2))).toThrow('The vectors have 1 and 2 numbers');
   });
 });
@@ -55,7 +55,7 @@ describe('the scores of cosine indexes', () => {
     ['cosine_distance', 2, -1],
     ['shifted_cosine', 0.75, 0.5],
     ['shifted_cosine', 0, -1],
-  ] as const)('come to one scale: %s %d is %d', (kind, score, cosine) => {
+  ] as const)('are converted to the cosine scale: %s %d is %d', (kind, score, cosine) => {
     expect(cosineOfScore(score, kind)).toBeCloseTo(cosine, 12);
   });
 
@@ -76,11 +76,11 @@ describe('a matrix', () => {
     expect(matrixOf([])).toEqual({ rows: 0, columns: 0, data: new Float32Array(0) });
   });
 
-  it('rejects rows of different length, with their numbers', () => {
+  it('rejects rows of different lengths, and names the row', () => {
     expect(() => matrixOf([[1, 2], [3]])).toThrow('Row 1 has 1 numbers, but row 0 has 2.');
   });
 
-  it('omits rows without direction from the list, and scales the others to length 1', () => {
+  it('is normalised to rows of length 1, and rows without direction are not listed', () => {
     const matrix = matrixOf([
       [3, 4],
       [0, 0],

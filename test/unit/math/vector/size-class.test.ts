@@ -41,7 +41,7 @@ describe('the size class of a store that was seen before', () => {
     [1, 'empty', '0'],
     [0, '0', 'empty'],
     [1030, undefined, '5'],
-  ])('is, for %d vectors after class %s, %s', (count, previous, expected) => {
+  ])('for %d vectors after the class %s is %s', (count, previous, expected) => {
     expect(steadySizeClass(count, previous)).toBe(expected);
   });
 

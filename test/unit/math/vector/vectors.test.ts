@@ -22,7 +22,7 @@ describe('the recall of an approximate search', () => {
     expect(neighbourRecall([], exact)).toBe(0);
   });
 
-  it('counts an equally near neighbour as the last one', () => {
+  it('accepts an equally near neighbour in place of the last one', () => {
     const other = ranked(['a', 0.9], ['b', 0.8], ['c', 0.7], ['twin-of-d', 0.6]);
     expect(neighbourRecall(other, exact)).toBe(1);
   });
@@ -47,7 +47,7 @@ function cosine(a: readonly number[], b: readonly number[]): number {
 }
 
 describe('dotProducts', () => {
-  it('include every pair, for any number of rows on either side', () => {
+  it('returns the product of every pair, for any number of rows on either side', () => {
     const sizes = fc.integer({ min: 0, max: 9 });
     fc.assert(
       fc.property(sizes, sizes, fc.integer({ min: 1, max: 5 }), (aRows, bRows, columns) => {
@@ -104,7 +104,7 @@ describe('nearestNeighbours', () => {
     expect([...found.similarities]).toEqual(expected.map(({ similarity }) => similarity));
   });
 
-  it('keeps the first of equal rows, also when a later block holds a longer copy', () => {
+  it('lists the first of several rows with the same direction first, even if a later block has a longer copy', () => {
     const store = randomRows(200, 4, 5);
     store[150] = (store[20] ?? []).map((value) => value * 4);
     const found = nearestNeighbours(matrixOf(store), matrixOf([store[20] ?? []]), 2);
@@ -130,7 +130,7 @@ describe('nearestNeighbours', () => {
     expect([...found.similarities]).toEqual([1, 0, 0, -1, 0, 0, 0, 0]);
   });
 
-  it('finds the same in overlapping ranges as in separate stores, across panels of the store', () => {
+  it('finds the same neighbours in overlapping ranges of a store as in separate stores', () => {
     const store = matrixOf(randomRows(4200, 5, 9));
     const queries = matrixOf(randomRows(100, 5, 10));
     const rows = fc.integer({ min: 0, max: store.rows });
@@ -149,11 +149,11 @@ describe('nearestNeighbours', () => {
     );
   });
 
-  it('finds nothing if nothing is requested', () => {
+  it('finds no neighbours if k is 0', () => {
     expect(nearestNeighbours(matrixOf([[1, 0]]), matrixOf([[1, 0]]), 0).indices).toHaveLength(0);
   });
 
-  it('scores every query -1 on an empty store, and rejects another dimension', () => {
+  it('scores every query -1 on an empty store, and rejects vectors of another dimension', () => {
     const queries = matrixOf([
       [1, 0],
       [0, 1],
@@ -186,8 +186,8 @@ describe('distinctRows', () => {
   });
 });
 
-/** Reference values from numpy, scipy and scikit-learn; each file names its formula and its tool. */
-describe('exact top-k', () => {
+/** Compares results with reference values from numpy, scipy and scikit-learn; each file states its formula and its tool. */
+describe('exact top-k against reference values', () => {
   interface Input {
     readonly store: ScaledVectors;
     readonly queries: ScaledVectors;
@@ -201,7 +201,7 @@ describe('exact top-k', () => {
     readonly score_top1: readonly number[];
   }
 
-  it.each(driftCases<Input, Expected>('knn_topk'))('$name', ({ input, expected }) => {
+  it.each(driftCases<Input, Expected>('knn_topk'))('returns the values of the case $name', ({ input, expected }) => {
     const queries = scaledMatrix(input.queries, input.scale);
     const found = nearestNeighbours(scaledMatrix(input.store, input.scale), queries, input.k);
     expect([...found.indices]).toEqual(expected.indices.flat());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dotProductModule, i32, wasmModule } from '../../../../src/math/vector/cosine-kernel.ts';
 
-describe('the assembler of WebAssembly', () => {
+describe('the WebAssembly assembler', () => {
   it.each([
     [0, [0x41, 0x00]],
     [63, [0x41, 0x3f]],
@@ -11,7 +11,7 @@ describe('the assembler of WebAssembly', () => {
     [-65, [0x41, 0xbf, 0x7f]],
     [624_485, [0x41, 0xe5, 0x8e, 0x26]],
     [-123_456, [0x41, 0xc0, 0xbb, 0x78]],
-  ])('writes the constant %i as the specification does', (value, bytes) => {
+  ])('encodes the constant %i as in the specification', (value, bytes) => {
     expect([i32.const(value)].flat(3)).toEqual(bytes);
   });
 
@@ -29,7 +29,7 @@ describe('the assembler of WebAssembly', () => {
     );
   });
 
-  it('needs some hundred bytes for the dot products', () => {
+  it('writes the module of dot products in less than 1 KiB', () => {
     expect(dotProductModule().length).toBeLessThan(1024);
   });
 });

@@ -74,7 +74,7 @@ describe('the normal range of a measure', () => {
     expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-2'), before)).toBe(null);
   });
 
-  it('includes a delay of a fifth of a second, which users do not notice', () => {
+  it('includes a delay of less than a fifth of a second, which users do not notice', () => {
     const latency = 'latency_p95_seconds';
     expect(changed(valueAt(0, 0.17, latency), past(0.04, { measure: latency }))).toBe(false);
     expect(changed(valueAt(0, 0.3, latency), past(0.04, { measure: latency }))).toBe(true);
@@ -90,19 +90,19 @@ describe('the normal range of a measure', () => {
     expect(changed(valueAt(0, 1000), withBad)).toBe(true);
   });
 
-  it('does not report a value whose interval overlaps it', () => {
+  it('includes a value whose interval overlaps the range', () => {
     const uncertain = { ...valueAt(0, 1000), ciLow: 0, ciHigh: 3000 };
     expect(changed(uncertain, past(4000))).toBe(false);
   });
 
-  it('ignores values during an open incident', () => {
+  it('ignores earlier values that were measured during an incident', () => {
     const earlier = [...past(4000, { from: -60, until: -41 }), ...past(1000, { from: -40, until: -1 })];
     const incidents = [{ from: hours(-41), until: hours(0) }];
     expect(changed(valueAt(0, 1000), earlier)).toBe(false);
     expect(changed(valueAt(0, 1000), earlier, { incidents, deployments: [] })).toBe(true);
   });
 
-  it('reports a change by a deployment until 12 later values span three windows', () => {
+  it('excludes values that a deployment changed until 12 later values span three windows', () => {
     const deployments = [hours(-20)];
     const before = past(4000, { from: -60, until: -20 });
     const since = (count: number) => past(1000, { from: -19, until: -20 + count });

@@ -11,7 +11,7 @@ describe('the measure table', () => {
     expect(thresholdMeasureNames.filter((name) => !Object.hasOwn(measureTable, name))).toEqual([]);
   });
 
-  it('describes measures in words, without names of the code', () => {
+  it('describes measures in words, without identifiers', () => {
     const texts = Object.values(measureTable).flatMap(({ title, subject, note }) => [title, subject, note]);
     expect(texts.filter((text) => text.includes('_') || text.trim() === '')).toEqual([]);
   });

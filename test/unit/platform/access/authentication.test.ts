@@ -16,7 +16,7 @@ const key: ApiKey = {
   revokedAt: null,
 };
 
-it('counts every request that waited for the lookup of the same key', async () => {
+it('counts every request that waited for the lookup of the same key against the rate limit', async () => {
   const app = fastify();
   onTestFinished(() => app.close());
   const lookup = new EventEmitter();

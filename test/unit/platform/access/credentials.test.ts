@@ -9,9 +9,9 @@ const HERE = '198.51.100.7';
  */
 function aCheck(believedMs = 60_000) {
   const asked: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   let isAway = false;
-  const attempts = createAttempts((address) => told.push(address));
+  const attempts = createAttempts((address) => reported.push(address));
   const check = createCheck(
     async (text) => {
       asked.push(text);
@@ -30,10 +30,10 @@ function aCheck(believedMs = 60_000) {
     );
   return {
     asked,
-    told,
+    reported,
     outcome,
     lose: () => (isAway = true),
-    mend: () => (isAway = false),
+    restore: () => (isAway = false),
     all: (count: number, address?: string) =>
       Promise.all(Array.from({ length: count }, (_, i) => outcome(`wrong-${i}`, address))),
   };
@@ -41,15 +41,15 @@ function aCheck(believedMs = 60_000) {
 
 describe('presented API keys', () => {
   it('are looked up a few times if they are wrong; then the address is rejected, and logged once', async () => {
-    const { all, asked, told } = aCheck();
+    const { all, asked, reported } = aCheck();
     const outcomes = await all(1000);
     expect(outcomes.filter((one) => one === 'unknown')).toHaveLength(20);
     expect(outcomes.filter((one) => one === 'attempts_limited')).toHaveLength(980);
     expect(asked).toHaveLength(20);
-    expect(told).toEqual([HERE]);
+    expect(reported).toEqual([HERE]);
   });
 
-  it('are still accepted from another address meanwhile', async () => {
+  it('are still accepted from other addresses while one address is rejected', async () => {
     const { all, outcome } = aCheck();
     await all(1000);
     expect(await outcome('good', '203.0.113.9')).toBe('good');
@@ -72,7 +72,7 @@ describe('presented API keys', () => {
     expect(asked.filter((text) => text === 'good')).toHaveLength(1);
   });
 
-  it('count as one attempt if the same wrong key is repeated, as by a service with an old key', async () => {
+  it('count as one attempt if a service keeps presenting the same wrong key', async () => {
     const { asked, outcome } = aCheck();
     for (let i = 0; i < 500; i += 1) expect(await outcome('wrong')).toBe('unknown');
     expect(asked).toEqual(['wrong']);
@@ -86,12 +86,12 @@ describe('presented API keys', () => {
     expect(asked).toEqual(['good']);
   });
 
-  it('use up no attempt if they are valid, or if the database is unavailable', async () => {
-    const { all, lose, mend, outcome } = aCheck();
+  it('do not use up attempts if they are valid, or if the database is unavailable', async () => {
+    const { all, lose, restore, outcome } = aCheck();
     for (let i = 0; i < 100; i += 1) expect(await outcome(`good-${i}`)).toBe(`good-${i}`);
     lose();
     for (let i = 0; i < 100; i += 1) expect(await outcome(`late-${i}`)).toBe('the database is away');
-    mend();
+    restore();
     expect((await all(21)).filter((one) => one === 'unknown')).toHaveLength(20);
   });
 });

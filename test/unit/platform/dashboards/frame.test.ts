@@ -51,7 +51,7 @@ describe('the layout', () => {
     ]);
   });
 
-  it('gives graphs without data the text of their section, and leaves tables their own', () => {
+  it('shows the text of the section in graphs without data, but keeps the text of tables', () => {
     const common = { description: 'd', width: 8 } as const;
     const queries = [{ expr: 'up' }];
     const [, drawn, listed] = arrange([

@@ -14,7 +14,7 @@ describe('the graph of a gauge', () => {
     expect(build({ metric: 'recalld_of_tomorrow', title: 'Tomorrow', unit: 'none' })).toEqual([]);
   });
 
-  it('shows the bounds as a band if there is one series', () => {
+  it('shows the confidence interval if there is one series', () => {
     const [panel] = build({ metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' });
     expect(panel?.description).toMatch(/^Share of live queries .* Shown with the 95 % confidence interval\.$/);
     expect(panel?.targets?.map(({ legendFormat }) => legendFormat)).toEqual([
@@ -24,7 +24,7 @@ describe('the graph of a gauge', () => {
     ]);
   });
 
-  it('describes itself in its own words instead of the help text of the metric, if it has some', () => {
+  it('shows its own description, if there is one, instead of the help text of the metric', () => {
     const gauge = { metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' } as const;
     const [panel] = build({ ...gauge, description: 'Share of failed queries.', note: 'Lower is better.' });
     expect(panel?.description).toBe(
@@ -32,7 +32,7 @@ describe('the graph of a gauge', () => {
     );
   });
 
-  it('has a series for each value of unselected labels, and no bounds, which would not match', () => {
+  it('has a series for each value of unselected labels, and then no confidence interval', () => {
     const [panel] = build({
       metric: 'recalld_feedback_positive_ratio',
       title: 'Positive',
@@ -51,7 +51,7 @@ describe('the graph of a gauge', () => {
     expect(build(spec)[0]?.targets).toHaveLength(3);
   });
 
-  it('draws the thresholds of the checks on its measure, from the metric of its unit', () => {
+  it('draws the thresholds of the checks on its measure, in the unit of the measure', () => {
     const thresholds = [
       { metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit', checked: 'error_ratio' },
       { metric: 'recalld_query_latency_p95_seconds', title: 'Latency', unit: 's', checked: 'latency_p95_seconds' },
@@ -65,7 +65,7 @@ describe('the graph of a gauge', () => {
     ]);
   });
 
-  it('draws no limit while it has no value, and draws values below its floor at the floor', () => {
+  it('draws no limit while there is no value, and raises values below the floor to the floor', () => {
     const shown = 'recalld_density_drift_evidence_ratio{job=~"$job", instance=~"$instance", pipeline="$pipeline"}';
     const metric = 'recalld_density_drift_evidence_ratio';
     const [panel] = build({ metric, title: 'Drift', unit: 'none', isLog: true, floor: 0.01, limit: 1 });

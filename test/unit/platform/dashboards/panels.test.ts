@@ -29,7 +29,7 @@ function colorOf({ fieldConfig }: Built, series: string): string | undefined {
 }
 
 describe('a graph', () => {
-  it('ends an axis that starts at 0 near 0 if all values are 0', () => {
+  it('ends an axis that starts at 0 at a small value if all values are 0', () => {
     expect(build({ min: 0 }).fieldConfig.defaults.custom.axisSoftMax).toBe(0.01);
     expect(build({ min: 0, max: 1 }).fieldConfig.defaults.custom.axisSoftMax).toBeUndefined();
     expect(build().fieldConfig.defaults.custom.axisSoftMax).toBeUndefined();
@@ -41,7 +41,7 @@ describe('a graph', () => {
     expect(colorOf(build(), 'threshold')).toBe('red');
   });
 
-  it('draws outcomes in colors by meaning, and stacked areas without lines', () => {
+  it('colors outcomes by their meaning, and draws stacked areas without lines', () => {
     const outcomes = build({ hasOutcomes: true, isStacked: true });
     expect(['ok', 'error', 'timeout', 'dead'].map((name) => colorOf(outcomes, name))).toEqual([
       'green',

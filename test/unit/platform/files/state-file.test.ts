@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('the state of interrupted work', () => {
-  it('contains the recorded steps, without a truncated step', async () => {
+  it('contains the recorded steps, without a truncated last step', async () => {
     const file = createStateFile(join(folder, 'work.jsonl'));
     expect(await file.read()).toBeNull();
 
@@ -26,7 +26,7 @@ describe('the state of interrupted work', () => {
     expect(await file.read()).toBeNull();
   });
 
-  it('names the file that a step could not be appended to', async () => {
+  it('causes an error with the path of its file if a step cannot be appended', async () => {
     const path = join(folder, 'gone', 'work.jsonl');
 
     await expect(createStateFile(path).add({ step: 1 })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The cost of connections before authentication is limited, and no client can block others by holding connections. */
+/** Tests that unauthenticated connections have a limited cost, and cannot block other clients. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';

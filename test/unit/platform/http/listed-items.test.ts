@@ -35,8 +35,8 @@ describe('a large body with one list', () => {
     ['a list without its end', '{"queries": [1, 2'],
     ['an empty item', '{"queries": [1,,2]}'],
     ['a comma before the end', '{"queries": [1,]}'],
-    ['an item that is no JSON', '{"queries": [{"a" 1}]}'],
-    ['words behind the end', '{"queries": [1]} and more'],
+    ['an item that is not JSON', '{"queries": [{"a" 1}]}'],
+    ['text after the end', '{"queries": [1]} and more'],
   ])('with %s is rejected', async (_what, body) => {
     await expect(itemsOf(body, 7)).rejects.toMatchObject({ code: 'body_unreadable' });
   });

@@ -1,4 +1,4 @@
-/** Request bodies: read within limits, counted while they are held, and released in every case. */
+/** Tests that request bodies are read within limits, counted while they are held, and always released. */
 import { once } from 'node:events';
 import { type IncomingMessage, request as open } from 'node:http';
 import { connect } from 'node:net';
@@ -122,7 +122,7 @@ const bearer = { authorization: 'Bearer key' };
 describe('a body', () => {
   it.each([
     ['as it is', 'hello', {}, 5],
-    ['under its name', 'hello', { 'content-encoding': 'identity' }, 5],
+    ['with the encoding identity', 'hello', { 'content-encoding': 'identity' }, 5],
     ['compressed', gzipSync('hello'.repeat(1000)), gzip, 5000],
     ['compressed in two parts', Buffer.concat([gzipSync('hello'), gzipSync('world')]), gzip, 10],
     ['empty', '', {}, 0],
@@ -132,13 +132,13 @@ describe('a body', () => {
   });
 
   it.each([
-    ['that is no gzip', 'hello', gzip, 'body_unreadable'],
-    ['that is gzip cut short', gzipSync('hello'.repeat(1000)).subarray(0, 20), gzip, 'body_unreadable'],
-    ['that says it is gzip and is empty', '', gzip, 'body_unreadable'],
-    ['with an encoding that nobody knows', 'hello', { 'content-encoding': 'br' }, 'body_unreadable'],
+    ['that is not gzip', 'hello', gzip, 'body_unreadable'],
+    ['that is truncated gzip', gzipSync('hello'.repeat(1000)).subarray(0, 20), gzip, 'body_unreadable'],
+    ['that is empty although it is declared as gzip', '', gzip, 'body_unreadable'],
+    ['with an unsupported encoding', 'hello', { 'content-encoding': 'br' }, 'body_unreadable'],
     ['that is too large', Buffer.alloc(LIMIT + 1, 0x20), {}, 'body_too_large'],
-    ['that inflates to too much', bomb, gzip, 'body_too_large'],
-  ] as const)('is refused and given back: one %s', async (_name, body, headers, code) => {
+    ['that is too large when decompressed', bomb, gzip, 'body_too_large'],
+  ] as const)('is rejected, and its memory is released: one %s', async (_name, body, headers, code) => {
     expect(await send('/open', body, headers)).toMatchObject({ status: 400, json: { code } });
     expect(budget.held).toBe(0);
   });
@@ -157,7 +157,7 @@ describe('a body', () => {
     }
   });
 
-  it('that no route reads is discarded without an error', async () => {
+  it('that no route reads is discarded without using the memory budget', async () => {
     for (const [path, method] of [
       ['/open', 'POST'],
       ['/nowhere', 'POST'],
@@ -183,11 +183,11 @@ describe('a body', () => {
 
 describe('a client that disconnects during a request', () => {
   it.each([
-    ['of a body', 'content-length: 1000\r\n', 'hello'],
-    ['of a compressed body', 'content-length: 1000\r\ncontent-encoding: gzip\r\n', gzipSync('hello')],
-    ['of a chunk', 'transfer-encoding: chunked\r\n', '5\r\nhel'],
+    ['in the middle of a body', 'content-length: 1000\r\n', 'hello'],
+    ['in the middle of a compressed body', 'content-length: 1000\r\ncontent-encoding: gzip\r\n', gzipSync('hello')],
+    ['in the middle of a chunk', 'transfer-encoding: chunked\r\n', '5\r\nhel'],
     ['before the first byte', 'content-length: 1000\r\ncontent-encoding: gzip\r\n', ''],
-  ])('releases everything: %s', async (_name, headers, begun) => {
+  ])('releases all memory: %s', async (_name, headers, begun) => {
     const ended = new Promise<void>((resolve) => {
       app.server.once('request', (request) => request.once('close', resolve));
     });
@@ -258,7 +258,7 @@ describe('all request bodies together', () => {
     expect(budget.held).toBe(0);
   });
 
-  it('count the overhead of chunks, so that a body in single bytes holds no more memory than another', async () => {
+  it('count the overhead of chunks, so that a body sent byte by byte cannot exceed the memory budget', async () => {
     const socket = connect(Number(url.port), url.hostname);
     socket.on('error', () => undefined);
     socket.write(
@@ -272,7 +272,7 @@ describe('all request bodies together', () => {
   });
 });
 
-it('let a client that sends too much read the response, unless discarding its body costs more', async () => {
+it('lets a client that sends too much read the response, unless its body is too large to discard', async () => {
   expect(await send('/open', Buffer.alloc(20 * MB), gzip)).toMatchObject({
     status: 400,
     connection: undefined,

@@ -40,7 +40,7 @@ describe('the wire form of a value', () => {
     expect(wire).not.toContain('secret');
   });
 
-  it('is rejected for an object that the schema does not expect', () => {
+  it('is rejected for an object whose schema does not name its fields', () => {
     expect(() => toWire(z.object({ note: z.unknown() }), { note: { any: 1 } })).toThrow('no wire form');
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { anyCountedBy, increaseBy, maxBy, observedBy, series } from '../../../../src/platform/metrics/alert-rules.ts';
 
 describe('a PromQL expression', () => {
-  it('matches one value, several, or a pattern', () => {
+  it('matches one label value, several values, or all values except a pattern', () => {
     expect(series('recalld_check_state', { state: 'critical' })).toBe('recalld_check_state{state="critical"}');
     expect(series('recalld_check_state', { state: ['ok', 'warning'] })).toBe(
       'recalld_check_state{state=~"ok|warning"}',

@@ -3,7 +3,7 @@ import { watchEventLoop } from '../../../../src/platform/metrics/prometheus.ts';
 import { MemoryMeter } from '../../../support/memory-telemetry.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-it('measures the delay by a task that blocks the event loop', async () => {
+it('measures the delay that is caused by a task blocking the event loop', async () => {
   const meter = new MemoryMeter();
   const recorded: number[] = [];
   const stop = watchEventLoop(meter, (seconds) => void recorded.push(seconds));

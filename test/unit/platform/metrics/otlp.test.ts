@@ -36,7 +36,7 @@ function anEndpoint(url: string) {
   return endpoint;
 }
 
-it('exports via OTLP what /metrics shows, with the same names, labels and values', async () => {
+it('exports the same metrics via OTLP as via /metrics, with the same names, labels and values', async () => {
   const exporter = anExporter();
   await exporter.refresh();
   exporter.meter.increment('recalld_queries_total', { pipeline: 'faq', outcome: 'ok' }, 7);
@@ -96,7 +96,7 @@ it('logs a failed export once, and logs when exports succeed again', async () =>
   const stop = sendMetrics(1, { endpoint: anEndpoint(receiver.url), exporter, clock, logger });
   await expect.poll(() => entries.length).toBe(2);
   await stop();
-  expect(entries.map(({ message: said }) => said)).toEqual([
+  expect(entries.map(({ message: logged }) => logged)).toEqual([
     'could not send metrics via OTLP',
     'metrics are being sent via OTLP again',
   ]);

@@ -21,15 +21,15 @@ const now = Date.parse('2026-01-01T00:00:00Z');
 describe('the wait before a retry', () => {
   it.each([
     ['doubles its range with each attempt', 3, 100, null, 0.5, 200],
-    ['can be nothing', 1, 100, null, 0, 0],
-    ['honours seconds, with the jitter on top', 1, 100, '2', 0.5, 2050],
+    ['can be 0', 1, 100, null, 0, 0],
+    ['honours a number of seconds, and adds jitter', 1, 100, '2', 0.5, 2050],
     ['honours a date', 1, 100, 'Thu, 01 Jan 2026 00:00:05 GMT', 0, 5000],
-    ['takes a date that has passed as now', 1, 100, 'Wed, 31 Dec 2025 00:00:00 GMT', 0, 0],
-    ['ignores a Retry-After that means nothing', 1, 100, 'soon', 0.5, 50],
+    ['treats a past date as now', 1, 100, 'Wed, 31 Dec 2025 00:00:00 GMT', 0, 0],
+    ['ignores an invalid Retry-After', 1, 100, 'soon', 0.5, 50],
     ['ignores a negative Retry-After', 1, 100, '-5', 0, 0],
-    ['goes up to 30 s when asked to', 1, 100, '30', 0.9, 30_000],
-    ['is refused beyond 30 s', 1, 100, '31', 0, null],
-    ['is refused until a date beyond 30 s', 1, 100, 'Thu, 01 Jan 2026 01:00:00 GMT', 0, null],
+    ['can be 30 s if the service requests it', 1, 100, '30', 0.9, 30_000],
+    ['is null beyond 30 s', 1, 100, '31', 0, null],
+    ['is null for a date beyond 30 s', 1, 100, 'Thu, 01 Jan 2026 01:00:00 GMT', 0, null],
   ] as const)('%s', (_name, attempt, backoffMs, retryAfter, random, expected) => {
     expect(retryDelayMs(attempt, backoffMs, retryAfter, random, now)).toBe(expected);
   });
@@ -106,7 +106,7 @@ describe('a call to a JSON service', () => {
     expect(server?.requests.map(({ target }) => target)).toEqual(['/a', '/proxy/a']);
   });
 
-  it('is retried if the service is busy, and not if it refuses', async () => {
+  it('is retried if the service is busy, but not if the service rejects it', async () => {
     const busy = await apiOver(inTurn(tooManyRequests('0'), status(503), json({ ok: true })));
     expect(await busy.call(search, never)).toMatchObject({ kind: 'answer', json: { ok: true } });
     expect(server?.requests).toHaveLength(3);
@@ -128,7 +128,7 @@ describe('a call to a JSON service', () => {
     [404, /; check vector_store\.base_url\.$/],
     [405, /; check vector_store\.base_url\.$/],
     [422, /returned 422 Unprocessable Entity\.$/],
-  ])('names the config key that can cause status %d, and no key that is not configured', async (code, message) => {
+  ])('names the config key, if any, that can cause status %d', async (code, message) => {
     const api = await apiOver(status(code), {}, { urlKey: 'base_url', credentialsKey: 'api_key' });
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
@@ -156,7 +156,7 @@ describe('a call to a JSON service', () => {
     });
   });
 
-  it('can have a multiple of the timeout', async () => {
+  it('can wait for a multiple of the timeout', async () => {
     const api = await apiOver(hang(), { timeout_ms: 10 });
     expect(await api.call({ ...search, patience: 5 }, never)).toMatchObject({
       code: 'timeout',
@@ -169,7 +169,7 @@ describe('a call to a JSON service', () => {
     expect(await api.call(search, never)).toMatchObject({ kind: 'failed', code: 'not_json' });
   });
 
-  it('does not parse a response that would need a gigabyte of memory', async () => {
+  it('does not parse a response that is nested too deeply', async () => {
     const api = await apiOver(raw('['.repeat(4_000_000)));
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
@@ -178,7 +178,7 @@ describe('a call to a JSON service', () => {
     });
   });
 
-  it('rejects with the reason of an abort, also while it waits for the rate limit', async () => {
+  it('rejects with the reason of an abort while it waits for the rate limit', async () => {
     const api = await apiOver(json({}), { max_per_second: 0.001 });
     await api.call(search, never);
     const stop = new AbortController();
@@ -188,7 +188,7 @@ describe('a call to a JSON service', () => {
     expect(server?.requests).toHaveLength(1);
   });
 
-  it('leaves neither idle nor active connections open when it is closed', async () => {
+  it('leaves no idle or active connection open after the API is closed', async () => {
     const api = await apiOver(json({}));
     await api.call(search, never);
     expect(server?.openConnections).toBe(1);

@@ -85,7 +85,7 @@ describe('a service behind a proxy', () => {
     expect(refused).toMatchObject({ kind: 'failed', message: expect.stringContaining('check vector_store.proxy') });
   });
 
-  it('cannot be told apart from its proxy if neither responds', async () => {
+  it('cannot be distinguished from its proxy if neither responds', async () => {
     const service = await aService();
     const answer = await ask(service, { proxy: 'http://ops:secret@127.0.0.1:1' });
     expect(answer).toMatchObject({

@@ -31,7 +31,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the headers of a service', () => {
-  it('contain the key where the service expects it, unless a configured header replaces it', () => {
+  it('contain the API key in the header that the service expects, unless a configured header replaces it', () => {
     const headersOf = (credentials: Record<string, string>, headers: Record<string, string> = {}) =>
       serviceHeaders(headers, { ...identity, credentials });
     expect(headersOf(bearer('k'))).toEqual({ authorization: 'Bearer k' });

@@ -22,7 +22,7 @@ describe('a postgres:// URL', () => {
     ['postgres://db/x?sslmode=require&sslrootcert=system', /sslmode=verify-full/],
     ['postgres://db/x?sslmode=prefer&sslnegotiation=direct', /sslnegotiation=direct/],
     ['postgres://db/x?sslnegotiation=later', /unknown sslnegotiation/],
-  ])('is rejected with the problem, and never quoted: %s', (url, problem) => {
+  ])('is rejected with the problem, but not quoted: %s', (url, problem) => {
     expect(problemOfDatabaseUrl(url)).toMatch(problem);
     expect(() => read(url)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
     for (const part of ['p@ss', 'rd@', 'p/w', 'w@', '%e4']) expect(problemOfDatabaseUrl(url)).not.toContain(part);

@@ -59,16 +59,16 @@ describe('work over many pipelines', () => {
     ));
 
   it('runs as many pipelines at once as allowed, and no more', async () => {
-    let inHand = 0;
+    let running = 0;
     let most = 0;
     await forEachPipeline(
       named('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       never,
       async () => {
-        inHand += 1;
-        most = Math.max(most, inHand);
+        running += 1;
+        most = Math.max(most, running);
         await new Promise(setImmediate);
-        inHand -= 1;
+        running -= 1;
       },
       3,
     );
@@ -153,7 +153,7 @@ describe('steps of a job', () => {
     expect(error.errors).toHaveLength(3);
   });
 
-  it('fail with the error itself if one step failed, so that its kind decides whether the job is retried', async () => {
+  it('rethrow the error of a single failed step, so that its kind decides whether the job is retried', async () => {
     const problem = new RecalldError('golden_set_unknown', 'There is no golden set.');
     await expect(attemptEach([() => Promise.reject(problem), async () => undefined], never)).rejects.toBe(problem);
   });

@@ -82,10 +82,10 @@ describe('a job', () => {
       'retry',
       'failed',
     ],
-    ['something unforeseen breaks', new TypeError('x is undefined'), 'retry', 'failed'],
-    ['something that is no error is thrown', 'a string', 'retry', 'failed'],
+    ['an unexpected error occurs', new TypeError('x is undefined'), 'retry', 'failed'],
+    ['a value that is not an error is thrown', 'a string', 'retry', 'failed'],
     [
-      'a retry would come to the same',
+      'a retry would fail in the same way',
       new RecalldError('golden_set_unknown', 'There is no golden set.'),
       'dead',
       'dead',

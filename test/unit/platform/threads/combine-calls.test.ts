@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { combineCalls } from '../../../../src/platform/threads/combine-calls.ts';
 
 describe('combined calls', () => {
-  it('run the items of simultaneous calls together, and those that arrive in the meantime next', async () => {
+  it('run the items of simultaneous calls together, and items that arrive meanwhile in the next batch', async () => {
     const batches: (readonly number[])[] = [];
     let late: Promise<unknown> = Promise.resolve();
     const double = combineCalls(async (items: readonly number[]) => {

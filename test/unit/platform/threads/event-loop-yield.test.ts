@@ -24,16 +24,16 @@ it('processes as many items in a turn as fit, in order', async () => {
   expect(await turnsOf(10, [4, 4, 4, 4, 4])).toEqual([[4, 4], [4, 4], [4]]);
 });
 
-it('gives an item that is larger than a turn a turn of its own', async () => {
+it('processes an item that is larger than a turn in a separate turn', async () => {
   expect(await turnsOf(10, [4, 30, 4, 4])).toEqual([[4], [30], [4, 4]]);
 });
 
-it('does not wait while there is room', async () => {
+it('does not wait while the current turn has room', async () => {
   const takeTurn = createEventLoopYield(10);
-  let isElsewhere = false;
+  let hasYielded = false;
   setImmediate(() => {
-    isElsewhere = true;
+    hasYielded = true;
   });
   await takeTurn(8);
-  expect(isElsewhere).toBe(false);
+  expect(hasYielded).toBe(false);
 });

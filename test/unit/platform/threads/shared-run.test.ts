@@ -8,7 +8,7 @@ it('reads once for all concurrent callers, and again for later callers', async (
   expect(await read()).toBe(2);
 });
 
-it('fails for all callers that share it, and the next call reads again', async () => {
+it('rejects all callers that share a failed read, and reads again on the next call', async () => {
   let reads = 0;
   const read = sharedRun(async () => {
     reads += 1;

@@ -1,4 +1,4 @@
-/** Threads that fail or end, while busy and while idle: the process and the next task are never affected. */
+/** Tests that a thread that fails or ends, while busy or idle, affects neither the process nor the next task. */
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createThreadPool, type ThreadPool } from '../../../../src/platform/threads/thread-pool.ts';
@@ -28,19 +28,22 @@ function endOfNextThread(): Promise<void> {
 
 describe('a thread', () => {
   it.each([
-    ['breaks', 'breakLater'],
+    ['throws an error', 'breakLater'],
     ['ends', 'endLater'],
-  ] as const)('that %s while it is idle ends nothing, and another one takes the next task', async (_, task) => {
-    const { run } = aPool();
-    for (let round = 0; round < 3; round += 1) {
-      const end = endOfNextThread();
-      const flag = new Int32Array(new SharedArrayBuffer(4));
-      expect(await run(task, flag, never)).toBe('answered');
-      Atomics.store(flag, 0, 1);
-      await end;
-    }
-    expect(await run('echo', 'alive', never)).toBe('alive');
-  });
+  ] as const)(
+    'that %s while it is idle affects nothing else, and a new thread takes the next task',
+    async (_, task) => {
+      const { run } = aPool();
+      for (let round = 0; round < 3; round += 1) {
+        const end = endOfNextThread();
+        const flag = new Int32Array(new SharedArrayBuffer(4));
+        expect(await run(task, flag, never)).toBe('answered');
+        Atomics.store(flag, 0, 1);
+        await end;
+      }
+      expect(await run('echo', 'alive', never)).toBe('alive');
+    },
+  );
 
   it('that ends during a task fails this task, and the queued tasks are completed', async () => {
     const { run } = aPool();

@@ -45,7 +45,7 @@ describe('shownFrom', () => {
     expect(shownFrom(at(0), at(23), [minuteAgo])).toEqual(new Date(at(23).getTime() - 600_000));
   });
 
-  it('keeps the whole time range otherwise, even without a value', () => {
+  it('shows the whole time range otherwise, even without a value', () => {
     expect(shownFrom(at(0), at(23), [point(3, 1), point(23, 1)])).toEqual(at(0));
     expect(shownFrom(at(0), at(23), [])).toEqual(at(0));
   });

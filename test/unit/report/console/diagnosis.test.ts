@@ -58,7 +58,7 @@ const textOf = (shown: string) =>
     .trim();
 
 describe('a diagnosis on a page', () => {
-  it('names the cause, how far to trust it, what to do and since when, and never claims to be certain', () => {
+  it('names the cause, its confidence, what to do and since when, and never claims to be certain', () => {
     const text = textOf(html());
     expect(text).toContain('Likely cause: the retriever is down high confidence, 99 %');
     expect(text).toContain('What to do: Check the retriever');
@@ -75,13 +75,13 @@ describe('a diagnosis on a page', () => {
     expect(text).not.toContain('Firing since');
   });
 
-  it('shows what is to be typed as such', () => {
+  it('shows commands as code', () => {
     const moved = html({ cause: 'golden_labels', ranked: [] });
     expect(moved).toContain('<code>recalld golden check</code>');
     expect(moved).not.toContain('`');
   });
 
-  it('leads from each piece of evidence to what shows it, over the same time', () => {
+  it('links each piece of evidence to the page that shows it, over the same time range', () => {
     const links = [...html().matchAll(/href="([^"]+)"[^>]*>([^<]+)/g)].map(([, href, text]) => [
       text,
       href?.replaceAll('&amp;', '&'),
@@ -95,27 +95,27 @@ describe('a diagnosis on a page', () => {
     });
   });
 
-  it('is brief where there is little room', () => {
+  it('omits opposing evidence and other causes where there is little room', () => {
     const text = textOf(html({}, true));
     expect(text).toContain('For it: 40 of 40 golden queries failed.');
     expect(text).not.toContain('Against it');
     expect(text).not.toContain('Other causes');
   });
 
-  it('says that the cause is unknown when it is, and what comes next to it', () => {
+  it('states that the cause is unknown, and names the most likely cause', () => {
     const text = textOf(html({ cause: 'unknown', confidence: 'low', probability: 0.5 }));
     expect(text).toContain('Cause unknown : the evidence does not identify it. Most likely: the retriever is down');
     expect(text).not.toContain('Likely cause');
     expect(text).not.toContain('confidence');
   });
 
-  it('without a run leads to the golden runs, and to no run', () => {
+  it('links to the list of golden runs if it has no run', () => {
     const shown = html({ runId: null, referenceRunId: null });
     expect(shown).toContain('/pipelines/docs/golden?range=7d#runs');
     expect(shown).not.toContain('/runs/');
   });
 
-  it('says from when to when of an alarm that is over', () => {
+  it('states from when to when a resolved alert fired', () => {
     const closedAt = new Date(NOON.getTime() + 3_600_000);
     expect(textOf(html({ closedAt }))).toContain('Fired from 2026-11-20 12:00 to 2026-11-20 13:00 :');
   });

@@ -56,13 +56,13 @@ describe('the page of an incident', () => {
     );
   });
 
-  it('shows each piece of evidence with its number before and now, and whether it speaks against the cause', () => {
+  it('shows each piece of evidence with its values before and now, and marks evidence against the cause', () => {
     const lines = textOf(dataOf(lost));
     expect(lines).toContain('Vectors in the store 219 144');
     expect(lines.find((line) => line.startsWith('Golden latency, p95'))).toMatch(/against this cause 80 ms 900 ms$/);
   });
 
-  it('says when the last good run was and what was deployed after it', () => {
+  it('states when the last good run was and what was deployed after that run', () => {
     const lastGoodAt = new Date(NOON.getTime() - 2 * HOUR_MS);
     const deployment = aDeployment({ version: 'v8', occurredAt: new Date(NOON.getTime() - HOUR_MS), note: 'ef 40' });
     const text = textOf(dataOf(lost, { lastGoodAt, deployments: [deployment] })).join(' ');
@@ -73,7 +73,7 @@ describe('the page of an incident', () => {
     );
   });
 
-  it('lists who was notified when, and which message was not delivered', () => {
+  it('lists the notified receivers with times, and marks messages that were not delivered', () => {
     const receiver = { kind: 'slack' } as NonNullable<IncidentPageData['messages'][number]['receiver']>;
     const sentAt = new Date(NOON.getTime() + 20_000);
     const message = { receiver, dueAt: NOON, attempts: 1, sentAt, givenUpAt: null } as const;
@@ -89,7 +89,7 @@ describe('the page of an incident', () => {
     expect(lines.find((line) => line.includes('resolution'))).toMatch(/slack resolution not delivered$/);
   });
 
-  it('shows the mark of a person and how often causes of this confidence were right', () => {
+  it('shows how a user marked the cause, and how often causes of this confidence were right', () => {
     const mark = {
       cause: 'index_lost_documents',
       confidence: 'high',

@@ -23,7 +23,7 @@ function drawn(parts: Partial<TrendChart>): string {
 }
 
 describe('TrendFigure', () => {
-  it('has every value in a table, with the time that the script finds it by', () => {
+  it('lists every value in a table, with the time by which the script finds the value', () => {
     const rows = [
       ...drawn({}).matchAll(/<tr data-at="(\d+)"><th scope="row">([^<]+)<\/th><td class="number">([^<]+)/g),
     ];
@@ -45,14 +45,14 @@ describe('TrendFigure', () => {
     expect(html).toContain('<td class="number">40 %</td><td class="number">10 %</td>');
   });
 
-  it('says since when there is data, unless its axis is given', () => {
+  it('states since when there is data, unless the start of the axis is given', () => {
     const points = [point(0.5, 0.1), point(0.1, 0.2)];
     const series = [{ name: 'share', points }];
     expect(drawn({ series })).toContain('no data before');
     expect(drawn({ series, from: at(24) })).not.toContain('no data before');
   });
 
-  it('numbers the events within its axis, and lists them unless another chart does', () => {
+  it('numbers the events within its axis, and lists them unless the list is disabled', () => {
     const marks = [
       { at: at(400), text: 'index v7' },
       { at: at(5), text: 'index v8' },
@@ -65,7 +65,7 @@ describe('TrendFigure', () => {
     expect(unlisted).toContain('class="mark deployment"');
   });
 
-  it('names its thresholds beside the title, where no line crosses them', () => {
+  it('names its thresholds beside the title, where no line overlaps the text', () => {
     const html = drawn({ levels: [{ value: 0.2, text: 'critical above 20 %', severity: 'critical' }] });
     expect(html).toContain('<span class="level-key critical">critical above 20 %</span>');
   });

@@ -24,7 +24,7 @@ describe('the headline of a firing pipeline', () => {
   };
   const incidentOf = (...alerts: (typeof scores)[]) => anIncident({ timeline: updateTimelines([], alerts, NOON) });
 
-  it('is that of the alert that leads the page and the messages of the incident', () => {
+  it('is that of the first critical alert of the incident', () => {
     expect(headlineOf(status, incidentOf(outage, scores))).toBe('Retriever down (HTTP 503)');
     expect(headlineOf(status, incidentOf(scores, outage))).toBe('nDCG@10 on faq 0, below 0.7');
   });
@@ -54,7 +54,7 @@ describe('the card of a firing pipeline', () => {
   const incident = anIncident({ severity: 'warning', timeline: updateTimelines([], [slow], NOON) });
   const at = new Date(NOON.getTime() + 60_000);
 
-  it('says that a warning fires and which data is missing, since either alone would mislead', () => {
+  it('states that a warning fires and which data is missing, because either alone would mislead', () => {
     expect(terminalText(verdictBadges(status, incident), at)).toMatch(/Warning.*No data/);
     expect(terminalText(firingPanel(status, incident, true), at)).toContain(`No data: ${late.sentence}`);
     expect(terminalText(verdictBadges({ ...status, state: 'warning' }, incident), at)).not.toContain('No data');
@@ -75,7 +75,7 @@ describe('the card of a firing pipeline', () => {
     expect(headlineOf({ ...stale, checks }, incident)).toBe(late.sentence);
   });
 
-  it('has the time of the first bad measurement, as the message has, and not that of the confirmation', () => {
+  it('shows the time of the first bad measurement, as notifications do, not the time of the confirmation', () => {
     const breachedSince = new Date(NOON.getTime() - 3_600_000);
     const check = aCheckState({ name: slow.name, verdict: 'warning', since: NOON, breachedSince });
     const text = terminalText(firingPanel({ ...status, checks: [check] }, incident, true), at);
@@ -84,7 +84,7 @@ describe('the card of a firing pipeline', () => {
   });
 });
 
-describe('the link to what shows an incident', () => {
+describe('the link to the evidence for an incident', () => {
   const ofAlert = (parts: Parameters<typeof anAlert>[0], rest: Parameters<typeof anIncident>[0] = {}) => {
     const found = shownBy(anIncident({ ...rest, timeline: updateTimelines([], [anAlert(parts)], NOON) }));
     return found === null ? null : hrefOf(found, undefined);
@@ -100,7 +100,7 @@ describe('the link to what shows an incident', () => {
     }
   });
 
-  it('leads to topics, live queries and answers where no golden query shows the incident', () => {
+  it('leads to topics, live queries and answers if no golden query shows the incident', () => {
     expect(ofAlert({ goldenSet: null }, { cause: 'uncovered_topic' })).toContain('/density#topics');
     expect(ofAlert({ goldenSet: null, measured: { measure: 'live_hit_rate', segment: 'all' } })).toContain(
       '/incidents/7#live-queries',

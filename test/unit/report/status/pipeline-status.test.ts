@@ -72,7 +72,7 @@ describe('pipelineStatus', () => {
   });
 
   it.each(['warning', 'critical', 'no_data'] as const)(
-    'is %s if a check is, with its explanation as the reason',
+    'is %s if a check has this verdict, with the explanation of the check as the reason',
     async (verdict) => {
       expect(await statusAt(60, [endedWith(verdict)])).toMatchObject({
         state: verdict,
@@ -201,7 +201,7 @@ describe('pipelineStatus', () => {
     total: 40,
   };
 
-  it('includes the error of the retriever, for a void run and for a completed one', async () => {
+  it('includes the error of the retriever for both a void run and a completed run', async () => {
     const ended = endedWith('ok').ended;
     if (ended === null) throw new Error('the builder makes a run that ended');
     const error = 'http://rag/search refused the connection (28 of 40 queries; 12 more were not sent).';

@@ -139,7 +139,7 @@ describe('golden scores in /metrics', () => {
     expect(valuesOf(samples, 'recalld_golden_judged_ratio')).toEqual([0.75]);
   });
 
-  it('are withheld when older than three intervals, which a gauge reports', async () => {
+  it('are withheld when older than three intervals, and a gauge reports that they are withheld', async () => {
     const fresh = await gaugesAt(3 * HOUR, [aLatestRun()]);
     expect(valuesOf(fresh, 'recalld_golden_ndcg')).toEqual([0.9]);
     expect(valuesOf(fresh, 'recalld_golden_scores_withheld')).toEqual([0]);
@@ -175,7 +175,7 @@ describe('golden scores in /metrics', () => {
     expect(valuesOf(samples, 'recalld_golden_run_last_success_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
   });
 
-  it('leave out pipelines that are no longer in the config', async () => {
+  it('omit pipelines that are no longer in the config', async () => {
     const samples = await gaugesAt(60, [aLatestRun({ pipeline: 'gone' }), aLatestRun()]);
     expect(samples.filter(({ labels }) => labels['pipeline'] === 'gone')).toEqual([]);
     expect(valuesOf(samples, 'recalld_golden_ndcg')).toEqual([0.9]);
@@ -201,7 +201,7 @@ describe('a set that never ran', () => {
     ).toEqual([]);
   });
 
-  it('shows the attempt of its first run while that is running', async () => {
+  it('shows the time of the first attempt while the first run is in progress', async () => {
     const running = aLatestRun({ ended: null, completed: null, lastAttemptAt: NOON });
     const samples = await gaugesAt(10, [running]);
     expect(valuesOf(samples, 'recalld_golden_run_last_attempt_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);

@@ -56,7 +56,7 @@ describe('the first part of the weekly report', () => {
     expect(whatChanged(aReport({ sets: [{ ...faq, runs: [] }] }))[0]).toContain('no run completed');
   });
 
-  it('counts incidents by cause, and asks for the fix of what is open or came back', () => {
+  it('counts incidents by cause, and asks for fixes of open and repeated incidents', () => {
     const report = aReport({ incidents: [anIncident(), recovered, recovered] });
     expect(whatChanged(report).join(' ')).toMatch(/3 incidents: .*\(2 times\)/);
     const todo = whatToDo(report);
@@ -64,7 +64,7 @@ describe('the first part of the weekly report', () => {
     expect(todo.filter((line) => line.includes('2 incidents'))).toHaveLength(1);
   });
 
-  it('has nothing to do in a quiet week', () => {
+  it('lists nothing to do for a week without incidents', () => {
     expect(whatToDo(aReport())).toEqual([]);
   });
 });
@@ -72,7 +72,7 @@ describe('the first part of the weekly report', () => {
 describe('the weekly report', () => {
   const report = aReport({ sets: [faq], incidents: [anIncident({ pipeline: 'docs' })] });
 
-  it('is one page that loads and runs nothing, with what changed and what to do first', () => {
+  it('is one page without scripts or external resources, which starts with what changed and what to do', () => {
     const html = renderReport(report, until, '0.1.0', '');
     expect(html).not.toMatch(/<script|<link|src="http/);
     const order = ['id="glance', 'id="changed', 'id="todo', 'id="incidents'].map((part) => html.indexOf(part));
@@ -80,7 +80,7 @@ describe('the weekly report', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
-  it('has the same parts as Markdown, in tables that keep their columns', () => {
+  it('has the same sections in Markdown, in tables whose rows all have the same number of columns', () => {
     const text = reportMarkdown(report, until);
     expect(text.match(/^## .*$/gm)?.slice(0, 3)).toEqual(['## At a glance', '## What changed', '## What to do']);
     for (const table of text.match(/(^\|.*\|$\n?)+/gm) ?? []) {
@@ -92,7 +92,7 @@ describe('the weekly report', () => {
     }
   });
 
-  it('is a message for Slack below the limits of its blocks', () => {
+  it('stays below the size limits of Slack blocks', () => {
     const many = Array.from({ length: 200 }, () => anIncident());
     const { blocks } = reportSlack({ ...report, incidents: many }, until) as { blocks: { text: { text: string } }[] };
     expect(blocks).toHaveLength(4);

@@ -10,7 +10,7 @@ describe('readReportOptions', () => {
     expect(read({})).toEqual({ pipeline: 'docs', from: new Date('2026-11-13T15:45:00Z'), until: now });
   });
 
-  it('accepts a start as a time or as a length before the end', () => {
+  it('accepts a start as a time or as a duration before the end', () => {
     const to = '2026-11-10T00:00:00Z';
     expect(read({ from: '36h' }).from).toEqual(new Date('2026-11-19T03:45:00Z'));
     expect(read({ from: '1d', to })).toMatchObject({ from: new Date('2026-11-09T00:00:00Z'), until: new Date(to) });

@@ -134,7 +134,7 @@ describe('golden promote', () => {
     expect((await review())[0]?.judgments.map(({ document_id: id }) => id)).toEqual(['d1', 'd2']);
   });
 
-  it('says why it cannot propose queries when no texts are stored', async () => {
+  it('states why it cannot propose queries when no texts are stored', async () => {
     await expect(promote({ privacy: 'hash' })).rejects.toMatchObject({
       code: 'text_not_stored',
       message: expect.stringMatching(/privacy\.text: hash/) as string,
@@ -211,7 +211,7 @@ describe('an edited review file', () => {
     expect((await importEdited(asked(31))).warnings).toEqual([]);
   });
 
-  it('is refused with the number of the broken line, and nothing is stored', async () => {
+  it('is refused with the number of the broken line', async () => {
     await writeFile(file(), '{"keep": "yes"}\n');
     const importing = withCommandStore(settings(), ({ db }) =>
       importReview(settings().config, db.golden.sets, file(), 'faq', settings().signal),

@@ -49,14 +49,14 @@ async function anInstallation(answer: Responder, sets: readonly string[] = [set]
   return settings;
 }
 
-function runIt(settings: CommandSettings) {
+function runSet(settings: CommandSettings) {
   return withCommandStore(settings, async (store) => {
     const run = await runGoldenSetNow(settings, store, 'docs', set, () => undefined);
     return { run, summary: await summarizeRun(store.db.golden.runs, run) };
   });
 }
 
-function checkIt(settings: CommandSettings) {
+function checkSet(settings: CommandSettings) {
   return withCommandStore(settings, (store) =>
     withPipeline(settings, 'docs', (pipeline) => {
       const samples = { draw: async () => [] };
@@ -85,13 +85,13 @@ const byOtherIds =
 
 describe('document ids that the retriever never returns', () => {
   it('are reported by the run and stored with it', async () => {
-    const { run, summary } = await runIt(await anInstallation(others));
+    const { run, summary } = await runSet(await anInstallation(others));
     expect(run.warnings).toEqual([byOtherIds]);
     expect(terminalText(runReport(summary), new Date())).toContain(byOtherIds);
   });
 
   it('are reported as a problem of the set by golden check', async () => {
-    const checked = await checkIt(await anInstallation(others));
+    const checked = await checkSet(await anInstallation(others));
     expect(checked.answers).toEqual({
       kind: 'answers',
       asked: 6,
@@ -111,13 +111,13 @@ describe('fewer documents than requested', () => {
   it('are reported by the run and by the doctor, but not as a problem of the set', async () => {
     const short = 'recalld requested 2 documents, but the retriever never returned more than 1';
     const settings = await anInstallation(documents([{ id: 'd1', score: 0.9 }]));
-    expect((await runIt(settings)).run.warnings).toEqual([expect.stringContaining(short)]);
+    expect((await runSet(settings)).run.warnings).toEqual([expect.stringContaining(short)]);
     expect(await examined(settings)).toContainEqual({
       service: 'docs golden set',
       status: 'warning',
       message: expect.stringContaining(short) as string,
     });
-    expect(hasProblems(await checkIt(settings))).toBe(false);
+    expect(hasProblems(await checkSet(settings))).toBe(false);
   });
 });
 
@@ -131,7 +131,7 @@ describe('results at an unexpected path of the response', () => {
       status: 'wrong',
       message: expect.stringMatching(/ retriever\.results\.list\.$/),
     });
-    expect((await checkIt(settings)).answers).toMatchObject({
+    expect((await checkSet(settings)).answers).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(/ retriever\.results\.list\.$/),
     });
@@ -151,7 +151,7 @@ describe('a set that no pipeline uses', () => {
     });
   });
 
-  it('is reported when it is imported, and only then', async () => {
+  it('is reported on import, unlike a set that a pipeline uses', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'recalld-import-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = path.join(folder, 'faq.csv');

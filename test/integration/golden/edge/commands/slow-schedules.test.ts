@@ -27,7 +27,7 @@ async function runsOf(...minutes: readonly (number | null)[]) {
 }
 
 describe('the schedule of a golden set', () => {
-  it('is reported with its interval, the median duration and the fix when the last runs took longer', async () => {
+  it('is reported with its interval, the median duration and the fix if runs take longer than the interval', async () => {
     const { world, found } = await runsOf(6, 7, 9);
     const [slow] = await found(minute(60));
     expect(slow).toEqual({
@@ -52,7 +52,7 @@ describe('the schedule of a golden set', () => {
     expect(await found(minute(8))).toMatchObject([{ medianRunSeconds: 480, runs: 1 }]);
   });
 
-  it('is not checked for a set that was never run', async () => {
+  it('is not reported for a set that was never run', async () => {
     const { found } = await runsOf();
     expect(await found(minute(60))).toEqual([]);
   });

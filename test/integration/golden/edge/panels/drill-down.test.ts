@@ -51,7 +51,7 @@ describe('the scores of single queries computed in SQL', () => {
   it.each([
     [3, 1],
     [10, 2],
-  ])('equal those of a golden run at %d with relevance from grade %d', async (k, relevanceLevel) => {
+  ])('equal those of a golden run at cutoff %d with relevance from grade %d', async (k, relevanceLevel) => {
     const { queries, answers } = anything(200);
     const sets = createGoldenSets(database.pool);
     const runs = createGoldenRuns(database.pool);

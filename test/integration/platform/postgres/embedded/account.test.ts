@@ -54,7 +54,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     expect(processesIn(dataDir)).toEqual([]);
   });
 
-  it('gives that user only the cluster', async () => {
+  it('gives the database user only the cluster', async () => {
     const dataDir = join(await temporaryFolder(), 'data');
     const database = await open(dataDir);
     await database.stop();
@@ -77,7 +77,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     await copy.stop();
   });
 
-  it('makes one copy of programs that only root can reach, and repairs it when it is damaged', async () => {
+  it('makes one copy of programs that only root can reach, and repairs a damaged copy', async () => {
     const secluded = await temporaryFolder();
     const place = await temporaryFolder();
     await chmod(place, 0o755);

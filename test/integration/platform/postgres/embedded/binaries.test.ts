@@ -40,7 +40,7 @@ describe('the PostgreSQL programs', () => {
     expect(await readlink(join(folder, 'native', 'lib', 'libpq.so.5'))).toBe('somewhere-else');
   });
 
-  it('are reported missing with the command that installs them', async () => {
+  it('are reported as missing, with the command that installs them', async () => {
     const empty = await temporaryFolder();
     await expect(binariesOf(empty)).rejects.toMatchObject({
       code: 'embedded_database_failed',

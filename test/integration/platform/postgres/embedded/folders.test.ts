@@ -31,7 +31,7 @@ describe('the data folder', () => {
     ['spaces and quotes', `it's "my" $HOME \`data\`; rm -rf`],
     ['letters of other scripts', 'données 資料 📚'],
     ['a newline and a backslash', 'two\nlines\\'],
-    ['a path that is longer than PostgreSQL can hold', Array(6).fill('x'.repeat(200)).join('/')],
+    ['a path that is too long for PostgreSQL', Array(6).fill('x'.repeat(200)).join('/')],
   ])('may have a name with %s', async (_what, name) => {
     if (process.platform !== 'linux' && /\n|x{200}/.test(name)) return;
     const dataDir = join(await temporaryFolder(), name);
@@ -109,7 +109,7 @@ describe('the data folder', () => {
     expect(await refusal(dataDir)).toContain('no permission to write');
   });
 
-  it.runIf(nobodyCanRunOpeners)('is refused if it belongs to root and the user is another', async () => {
+  it.runIf(nobodyCanRunOpeners)('is refused if it belongs to root and another user starts the database', async () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0o755);
     const opener = startOpener(join(folder, 'data'), nobody);

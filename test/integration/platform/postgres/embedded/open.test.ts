@@ -105,7 +105,7 @@ describe('one process', () => {
     expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).not.toContain('secret');
   });
 
-  it('may stop twice, and leaves neither a process nor its claim', async () => {
+  it('may stop twice, and leaves no process and no owner file', async () => {
     const database = await open();
     await Promise.all([database.stop(), database.stop()]);
     await database.stop();
@@ -129,7 +129,7 @@ describe('one process', () => {
     expect(await query(next.connection, 'select value from committed')).toEqual([{ value: 1 }]);
   });
 
-  it('may reopen the database immediately even if a statement is still running in the crashed one', async () => {
+  it('may reopen a crashed database immediately even if a statement is still running in it', async () => {
     const database = await open();
     const statement = query(database.connection, 'select count(*) from generate_series(1, 10000000)').catch(() => []);
     await waitFor(async () => {
@@ -283,7 +283,7 @@ describe('two processes', () => {
     expect((await open({ purpose: 'command' })).startedHere).toBe(true);
   });
 
-  it('and more, on a new folder at the same moment, all get their database in the end', async () => {
+  it('and more that open a new folder at the same moment all get their database', async () => {
     const folder = join(await temporaryFolder(), 'data');
     const purposes = ['command', 'command', 'daemon', 'command'] as const;
     const openers = purposes.map((purpose) => startOpener(folder, { purpose, manner: 'leave' }));

@@ -131,7 +131,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     expect(processesIn(folder)).toEqual([]);
   });
 
-  it('after a process that ends without stopping, which the database does not keep alive', async () => {
+  it('after a process that ends without stopping the database, which does not keep the process alive', async () => {
     const opener = startOpener(dataDir, { manner: 'forget' });
     expect(await opener.exited).toEqual({ code: 0, signal: null });
     await nothingRuns();
@@ -174,7 +174,7 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
     expect(processesIn(dataDir)).toEqual([]);
   });
 
-  it('is not prevented by a postmaster.pid whose id belongs to another program, which is left alone', async () => {
+  it('is not prevented by a postmaster.pid whose id belongs to another program, which keeps running', async () => {
     await crash();
     const file = join(dataDir, 'postgres', 'postmaster.pid');
     const [, ...rest] = (await readFile(file, 'utf8')).split('\n');
@@ -186,7 +186,10 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
   it.each([
     ['empty', ''],
     ['cut off', '{"pid": 12'],
-    ['of no process', '{"pid": 4194999, "startTime": null, "purpose": "daemon", "port": 5432}'],
+    [
+      'a claim of a process that does not exist',
+      '{"pid": 4194999, "startTime": null, "purpose": "daemon", "port": 5432}',
+    ],
     ['nonsense', '[null]'],
   ])('takes over an owner.json that is %s', async (_name, text) => {
     await writeFile(join(dataDir, 'owner.json'), text);
@@ -203,10 +206,10 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
     expect(bystander.exitCode ?? bystander.signalCode).toBe(null);
   });
 
-  it('has exactly one winner among many that find the same dead owner, again and again', async () => {
+  it('has exactly one winner among many processes that find the same dead owner', async () => {
     const folder = await temporaryFolder();
     for (let round = 0; round < 30; round += 1) {
-      await writeFile(join(folder, 'owner.json'), claimOfTheDead(String(round)));
+      await writeFile(join(folder, 'owner.json'), aDeadClaim(String(round)));
       const claims = await Promise.all(Array.from({ length: 12 }, () => claimOwnership(folder, 'command')));
       const winners = claims.flatMap((claim) => (claim.kind === 'owned' ? [claim.ownership] : []));
       expect(winners).toHaveLength(1);
@@ -215,15 +218,15 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
     }
   });
 
-  it('finds its way past successors that died during the takeover', async () => {
+  it('succeeds after other processes died during their takeover', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'owner.json');
     const successorOf = (text: string) =>
       `${file}.after-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
-    await writeFile(file, claimOfTheDead('first'));
-    await writeFile(successorOf(claimOfTheDead('first')), claimOfTheDead('second'));
-    await writeFile(successorOf(claimOfTheDead('second')), claimOfTheDead('third'));
-    await writeFile(`${file}.0123456789ab`, claimOfTheDead('not even linked'));
+    await writeFile(file, aDeadClaim('first'));
+    await writeFile(successorOf(aDeadClaim('first')), aDeadClaim('second'));
+    await writeFile(successorOf(aDeadClaim('second')), aDeadClaim('third'));
+    await writeFile(`${file}.0123456789ab`, aDeadClaim('not even linked'));
     const claim = await claimOwnership(folder, 'daemon');
     expect(claim.kind).toBe('owned');
     expect(await readdir(folder)).toEqual(['owner.json']);
@@ -232,7 +235,7 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
 });
 
 /** A claim with an invalid process id. */
-function claimOfTheDead(token: string): string {
+function aDeadClaim(token: string): string {
   return JSON.stringify({ pid: 4_194_999, startTime: null, purpose: 'command', port: null, token });
 }
 

@@ -77,7 +77,7 @@ const steady = Array.from({ length: 120 }, () => 1);
 const fallen = steady.map((rank, i) => (i % 4 === 0 ? 2 : rank));
 
 describe('recalld compare --json', () => {
-  it('prints one document of the documented form, and exits 1 on a regression', async () => {
+  it('prints one JSON document in the documented format, and exits with 1 on a regression', async () => {
     const { report, exitCode } = await compareJson(
       qrelsOf(120),
       runOf(steady),
@@ -137,7 +137,7 @@ describe('recalld compare --json', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('exits 0 on an improvement', async () => {
+  it('exits with 0 on an improvement', async () => {
     const { report, exitCode } = await compareJson(qrelsOf(120), runOf(fallen), runOf(steady));
     expect(report.verdict).toBe('improvement');
     expect(exitCode).toBeUndefined();
@@ -185,7 +185,7 @@ describe('recalld compare --json', () => {
     },
   );
 
-  it('compares over all judged queries: one without results scores 0, one without judgments is skipped', async () => {
+  it('compares all judged queries: a query without results scores 0, and a query without judgments is skipped', async () => {
     const { report } = await compareJson(
       qrelsOf(4),
       runOf([1, 1, 0, 2]),
@@ -203,13 +203,13 @@ describe('recalld compare --json', () => {
     });
   });
 
-  it('writes null if a number is undefined for a single query', async () => {
+  it('writes null for statistics that are undefined for a single query', async () => {
     const { report } = await compareJson(qrelsOf(1), runOf([1]), runOf([2]), '--metrics', 'dcg');
     expect(report.metrics['dcg']).toMatchObject({ ci_low: null, ci_high: null, t: null, df: 0, p_t: 1 });
     expect(report.smallest_detectable_difference).toEqual({ dcg: null });
   });
 
-  it('applies the requested level and minimum effect', async () => {
+  it('applies the requested significance level and minimum effect', async () => {
     const ranks = steady.map((rank, i) => (i % 15 === 0 ? 2 : rank));
     const verdictWith = async (...options: string[]) =>
       (await compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'mrr', ...options)).report.verdict;
@@ -243,7 +243,7 @@ describe('recalld compare --json', () => {
     expect(text).toContain('hit_rate@1 also regressed, but this does not affect the verdict.');
   });
 
-  it('accepts the relevance level and the duplicate policy like eval', async () => {
+  it('accepts the same relevance levels and duplicate policies as recalld eval', async () => {
     const qrels = 'q 0 good 2\nq 0 fair 1\n';
     const baseline = 'q Q0 good 1 9 t\n';
     const candidate = 'q Q0 fair 1 9 t\nq Q0 fair 2 8 t\nq Q0 good 3 7 t\n';
@@ -257,7 +257,7 @@ describe('recalld compare --json', () => {
 });
 
 describe('recalld compare in a terminal', () => {
-  it('prints a table, the verdict with its rule, and the queries that dropped most', async () => {
+  it('prints a table, the verdict with its rule, and the queries with the largest drops', async () => {
     const worse = fallen.map((rank, i) => (i === 8 ? 0 : rank));
     const { text, exitCode } = await compare(qrelsOf(120), runOf(steady), runOf(worse));
     expect(text).toMatch(
@@ -272,13 +272,13 @@ describe('recalld compare in a terminal', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('prints one metric alone without its context', async () => {
+  it('does not state which metric decides if there is only one', async () => {
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(fallen), '--metrics', 'mrr');
     expect(text).toContain('Verdict on mrr: regression.\n');
     expect(text).not.toContain('The first metric in --metrics');
   });
 
-  it('warns about a set that is too small', async () => {
+  it('warns if the set has too few queries', async () => {
     const { text } = await compare(qrelsOf(8), runOf(steady.slice(0, 8)), runOf(fallen.slice(0, 8)));
     expect(text).toContain('8 queries: use at least 100');
     expect(text).toMatch(/mrr@10: with 8 queries, differences below 0\.\d{3} may be chance; about [\d\s]+ /);
@@ -288,7 +288,7 @@ describe('recalld compare in a terminal', () => {
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(steady));
     expect(text).not.toMatch(/[-+]0\.0000/);
     expect(text).toMatch(/^ndcg@10 +no_change .* -$/m);
-    expect(text).not.toContain('Queries that lost most');
+    expect(text).not.toContain('Queries with the largest drops');
   });
 
   it('explains its rules and shows an example in its help', () => {
@@ -310,12 +310,12 @@ describe('recalld compare in a terminal', () => {
 
 describe('recalld compare refuses', () => {
   it.each([
-    ['a level above 1', ['--alpha', '1.5'], 'usage', '--alpha must be a number between 0 and 1'],
-    ['a level that is no number', ['--alpha', ''], 'usage', 'not "".'],
-    ['a negative difference', ['--min-effect', '-0.02'], 'usage', '--min-effect must be a number of at least 0'],
-    ['an unbounded difference', ['--min-effect', 'Infinity'], 'usage', 'not "Infinity".'],
+    ['a significance level above 1', ['--alpha', '1.5'], 'usage', '--alpha must be a number between 0 and 1'],
+    ['a significance level that is not a number', ['--alpha', ''], 'usage', 'not "".'],
+    ['a negative minimum effect', ['--min-effect', '-0.02'], 'usage', '--min-effect must be a number of at least 0'],
+    ['an infinite minimum effect', ['--min-effect', 'Infinity'], 'usage', 'not "Infinity".'],
     ['an unknown metric', ['--metrics', 'err@5'], 'metric_unknown', 'There is no metric "err@5".'],
-    ['no metric', ['--metrics', ','], 'usage', '--metrics contains no metric'],
+    ['an empty list of metrics', ['--metrics', ','], 'usage', '--metrics contains no metric'],
     [
       'a file that does not exist',
       ['--candidate', '/nowhere/run.txt'],
@@ -331,7 +331,7 @@ describe('recalld compare refuses', () => {
   });
 });
 
-it('several candidates are printed in one table, with every pair, and exit 1 when one is worse than the baseline', async () => {
+it('recalld compare with several candidates reports every pair, and exits with 1 if one is worse than the baseline', async () => {
   const runOf = (n: number) =>
     Array.from({ length: 40 }, (_, i) => `q${i} Q0 ${i < n ? 'right' : 'wrong'} 1 1 x\n`).join('');
   const files = { qrels: qrelsOf(40), a: runOf(30), b: runOf(32), c: runOf(5) };

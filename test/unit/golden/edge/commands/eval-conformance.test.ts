@@ -83,26 +83,29 @@ function metricOption(expected: Expected): string[] {
 }
 
 describe('recalld eval', () => {
-  it('is tested with 15 cases', () => {
+  it('is tested with 15 conformance cases', () => {
     expect(names).toHaveLength(15);
   });
 
-  it.each(names.filter((name) => name !== 'duplicates'))('equals trec_eval on %s', async (name) => {
-    const expected = caseOf(name);
-    const level = String(expected.relevance_level);
-    const report = await evaluate(name, expected, '--relevance-level', level, ...metricOption(expected));
-    expect(differences(report, expected)).toEqual([]);
-    const answered = expected.in_run.filter(Boolean).length;
-    expect(report.counts).toMatchObject({
-      judged_queries: expected.qids.length,
-      answered,
-      missing: expected.qids.length - answered,
-      ignored_unjudged_queries: expected.run_qids_not_judged.length,
-      duplicate_documents: 0,
-    });
-  });
+  it.each(names.filter((name) => name !== 'duplicates'))(
+    'returns the values of trec_eval for the case %s',
+    async (name) => {
+      const expected = caseOf(name);
+      const level = String(expected.relevance_level);
+      const report = await evaluate(name, expected, '--relevance-level', level, ...metricOption(expected));
+      expect(differences(report, expected)).toEqual([]);
+      const answered = expected.in_run.filter(Boolean).length;
+      expect(report.counts).toMatchObject({
+        judged_queries: expected.qids.length,
+        answered,
+        missing: expected.qids.length - answered,
+        ignored_unjudged_queries: expected.run_qids_not_judged.length,
+        duplicate_documents: 0,
+      });
+    },
+  );
 
-  it.each(['collapse', 'occupy'] as const)('treats repeated documents by the policy %s', async (policy) => {
+  it.each(['collapse', 'occupy'] as const)('handles repeated documents according to the policy %s', async (policy) => {
     const expected = caseOf('duplicates');
     const values = policy === 'collapse' ? expected.policy_collapse : expected.policy_occupy;
     if (values === undefined) throw new Error('The case has no values for the policy.');
@@ -111,7 +114,7 @@ describe('recalld eval', () => {
     expect(report.counts).toMatchObject({ judged_queries: 5, answered: 5, duplicate_documents: 5 });
   });
 
-  it('refuses repeated documents by the policy reject, as trec_eval does', async () => {
+  it('refuses repeated documents under the policy reject, as trec_eval does', async () => {
     await expect(evaluate('duplicates', caseOf('duplicates'), '--duplicates', 'reject')).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringMatching(
@@ -120,7 +123,7 @@ describe('recalld eval', () => {
     });
   });
 
-  it('counts the 10 documents of the sample run whose order the scores do not determine', async () => {
+  it('counts the 10 score ties of the sample run', async () => {
     expect((await evaluate('trec-sample', caseOf('trec-sample'))).counts['score_ties']).toBe(10);
   });
 });

@@ -57,45 +57,48 @@ describe('recalld eval of a run with steps', () => {
     expect(report.notes[0]).toMatch(/^1 query in .*run\.txt has 2 steps/);
   });
 
-  it('scores the same whatever the order of the lines', async () => {
+  it('returns the same scores whatever the order of the lines', async () => {
     const expected = await evaluate(QRELS, [...STEPS, result('q2', 'd2', 1)]);
     const [a = '', b = '', c = '', d = ''] = STEPS;
     expect((await evaluate(QRELS, [d, a, result('q2', 'd2', 1), c, b])).per_query).toEqual(expected.per_query);
   });
 
-  it('reads a query id with # that is judged as that query, never as a step', async () => {
+  it('treats an id with # that has judgments as a query, never as a step', async () => {
     const report = await evaluate(['q1 0 a 1', 'q1#2 0 b 1'], [result('q1', 'a', 1), result('q1#2', 'b', 1)]);
     expect(report.counts).toMatchObject({ judged_queries: 2, answered: 2, queries_with_steps: 0 });
     expect(report.per_query['q1#2']).toMatchObject({ 'mrr@5': 1 });
   });
 
-  it.each(['q1#0', 'q1#01', 'q1#b', 'q1#'])('names the query id %s, which is no step, and ignores it', async (id) => {
-    const report = await evaluate(QRELS, [result('q1', 'pet', 1), result(id, 'tramiel', 1)]);
-    expect(report.counts).toMatchObject({ queries_with_steps: 0, ignored_unjudged_queries: 1 });
-    expect(report.per_query['q1']).toMatchObject({ 'union_recall@2': 0.5 });
-    expect(report.notes.join(' ')).toContain(`The query id ${JSON.stringify(id)}`);
-  });
+  it.each(['q1#0', 'q1#01', 'q1#b', 'q1#'])(
+    'ignores the query id %s, which is not a valid step id, and names it in a note',
+    async (id) => {
+      const report = await evaluate(QRELS, [result('q1', 'pet', 1), result(id, 'tramiel', 1)]);
+      expect(report.counts).toMatchObject({ queries_with_steps: 0, ignored_unjudged_queries: 1 });
+      expect(report.per_query['q1']).toMatchObject({ 'union_recall@2': 0.5 });
+      expect(report.notes.join(' ')).toContain(`The query id ${JSON.stringify(id)}`);
+    },
+  );
 
-  it('ignores a step of a query that is not judged, as any query without judgments', async () => {
+  it('ignores a step of an unjudged query, like any query without judgments', async () => {
     const report = await evaluate(QRELS, [...STEPS, result('other#1', 'a', 1)]);
     expect(report.counts).toMatchObject({ queries_with_steps: 1, ignored_unjudged_queries: 1 });
   });
 
-  it('refuses a query with results of its own and of a step', async () => {
+  it('refuses results for both a query and one of its steps', async () => {
     await expect(evaluate(QRELS, [...STEPS, result('q1', 'pet', 1)])).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringContaining('Both the query "q1" and its step "q1#1" have results'),
     });
   });
 
-  it('refuses a step if another step-like id of the query is judged as a query of its own', async () => {
+  it('refuses the steps of a query if the qrels judge another of its step ids as a separate query', async () => {
     await expect(evaluate([...QRELS, 'q1#2 0 b 1'], STEPS)).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringContaining('has judgments for "q1#2" as a separate query'),
     });
   });
 
-  it('is the same for thousands of queries, whose steps end in different parts of the file', async () => {
+  it('scores thousands of queries whose steps are in different parts of the file', async () => {
     const queries = Array.from({ length: 1500 }, (_, i) => `q${i}`);
     const qrels = queries.flatMap((id) => [`${id} 0 ${id}-a 1`, `${id} 0 ${id}-b 1`]);
     const stepsOf = (step: number, found: string) =>
@@ -106,7 +109,7 @@ describe('recalld eval of a run with steps', () => {
   });
 });
 
-it('recalld compare compares two runs by their unions', async () => {
+it('recalld compare scores each query by the union of the results of its steps', async () => {
   const queries = Array.from({ length: 20 }, (_, i) => `q${i}`);
   const files = {
     'qrels.txt': queries.flatMap((id) => [`${id} 0 a 1`, `${id} 0 b 1`]),

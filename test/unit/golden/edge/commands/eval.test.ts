@@ -31,14 +31,14 @@ async function run(qrels: string, results: string, ...options: string[]): Promis
   return output.text;
 }
 
-/** The lines of a file in any order. */
+/** Returns the lines of a file in random order. */
 function shuffled(lines: string): fc.Arbitrary<string> {
   const rows = lines.trimEnd().split('\n');
   return fc.shuffledSubarray(rows, { minLength: rows.length }).map((order) => `${order.join('\n')}\n`);
 }
 
 describe('recalld eval --json', () => {
-  it('prints one document with counts and metrics', async () => {
+  it('prints one JSON document with counts and metrics', async () => {
     const text = await run(QRELS, RUN, '--json', '--metrics', 'mrr,hit_rate@1');
     expect(JSON.parse(text)).toEqual({
       counts: {
@@ -73,7 +73,7 @@ describe('recalld eval --json', () => {
     expect(text.endsWith('}\n')).toBe(true);
   });
 
-  it('lists every judged query in code-point order when requested, those without results with 0', async () => {
+  it('lists every judged query in code-point order when requested, with 0 for queries without results', async () => {
     const text = await run(QRELS, RUN, '--json', '--per-query', '--metrics', 'mrr,ndcg@1');
     expect(JSON.parse(text)).toHaveProperty('per_query', {
       q10: { mrr: 1, 'ndcg@1': 1 },
@@ -95,7 +95,7 @@ describe('recalld eval --json', () => {
     expect(Object.keys(report.per_query)).toContain('__proto__');
   });
 
-  it('prints thousands of queries as one valid document', async () => {
+  it('prints thousands of queries as one valid JSON document', async () => {
     const ids = Array.from({ length: 2501 }, (_, i) => `query-${i}`);
     const qrels = ids.map((id) => `${id} 0 a 1\n`).join('');
     const text = await run(qrels, 'query-7 Q0 a 1 1 t\n', '--json', '--per-query', '--metrics', 'map');
@@ -105,7 +105,7 @@ describe('recalld eval --json', () => {
     expect(report.per_query['query-8']).toEqual({ map: 0 });
   });
 
-  it('writes the missing upper bound of the dcg of one query as null', async () => {
+  it('writes null for the missing upper bound of the DCG of a single query', async () => {
     const report: unknown = JSON.parse(await run('q 0 a 3\n', 'q Q0 a 1 1 t\n', '--json', '--metrics', 'dcg@5'));
     expect(report).toHaveProperty('metrics', {
       'dcg@5': { mean: 3, n: 1, ci_low: 0, ci_high: null, ci_method: 't' },
@@ -122,12 +122,12 @@ describe('recalld eval --json', () => {
     );
   });
 
-  it('accepts a repeated metric once, and ignores spaces in the list', async () => {
+  it('reports a repeated metric once, and ignores spaces in the list of metrics', async () => {
     const report: { metrics: object } = JSON.parse(await run(QRELS, RUN, '--json', '--metrics', ' map, mrr ,map,'));
     expect(Object.keys(report.metrics)).toEqual(['map', 'mrr']);
   });
 
-  it('counts a document as relevant from the requested level', async () => {
+  it('counts a document as relevant only at or above the requested relevance level', async () => {
     const text = await run(
       QRELS,
       RUN,
@@ -143,7 +143,7 @@ describe('recalld eval --json', () => {
 });
 
 describe('recalld eval in a terminal', () => {
-  it('prints a table of the default metrics and reports what scored 0', async () => {
+  it('prints a table of the default metrics, and reports the queries without results, which score 0', async () => {
     const text = await run(QRELS, RUN);
     for (const metric of ['ndcg@10', 'mrr@10', 'map', 'recall@10', 'precision@10', 'hit_rate@10', 'unjudged@10']) {
       expect(text).toMatch(new RegExp(`^${metric} +0\\.\\d+ +[\\d.]+-[\\d.]+ +3 +(t|wilson)$`, 'm'));
@@ -155,7 +155,7 @@ describe('recalld eval in a terminal', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('does not mention missing queries when there are none', async () => {
+  it('does not mention queries without results when there are none', async () => {
     expect((await run('q1 0 a 1\n', 'q1 Q0 a 1 1 t\n')).trimEnd().split('\n').at(-1)).toMatch(/^Judged queries: 1,/);
   });
 
@@ -185,14 +185,19 @@ describe('recalld eval in a terminal', () => {
 describe('recalld eval refuses', () => {
   it.each([
     ['an unknown metric', ['--metrics', 'map,err@5'], 'metric_unknown', 'There is no metric "err@5".'],
-    ['no metric', ['--metrics', ' , '], 'usage', '--metrics contains no metric. Write a list such as ndcg@10,map.'],
     [
-      'a level of 0',
+      'an empty list of metrics',
+      ['--metrics', ' , '],
+      'usage',
+      '--metrics contains no metric. Write a list such as ndcg@10,map.',
+    ],
+    [
+      'a relevance level of 0',
       ['--relevance-level', '0'],
       'usage',
       '--relevance-level must be a whole number of at least 1, not "0".',
     ],
-    ['a level that is no number', ['--relevance-level', '1.5'], 'usage', 'not "1.5".'],
+    ['a relevance level that is not a whole number', ['--relevance-level', '1.5'], 'usage', 'not "1.5".'],
     ['a file that does not exist', ['--run', '/nowhere/run.txt'], 'file_unreadable', '/nowhere/run.txt does not exist'],
   ])('%s', async (_what, options, code, message) => {
     await expect(run(QRELS, RUN, ...options)).rejects.toMatchObject({

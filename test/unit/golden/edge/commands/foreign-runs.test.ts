@@ -48,11 +48,11 @@ function compare(name: string, files: readonly [string, string], ...options: str
   return outcome(command, output, named);
 }
 
-describe('a run file of another tool', () => {
+describe('a run file from another tool', () => {
   it.each([
     ['blank-ids-in-tabs', 1],
     ['blank-ids-in-tabs-5', 5],
-  ])('keeps spaces inside ids if tabs separate the columns: %s', async (name, n) => {
+  ])('may contain spaces inside ids if tabs separate the columns: %s', async (name, n) => {
     const { report, error } = await evaluate(name);
     expect(error).toBeNull();
     expect(report).toMatchObject({
@@ -75,7 +75,7 @@ describe('a run file of another tool', () => {
     expect(error?.message).toContain(fix);
   });
 
-  it('is scored in double precision, as by trec_eval 10', async () => {
+  it('is ranked by its scores in double precision, as in trec_eval 10', async () => {
     expect((await evaluate('float32-tie')).report).toMatchObject({ metrics: { mrr: { mean: 0.5 } } });
   });
 
@@ -83,7 +83,7 @@ describe('a run file of another tool', () => {
     ['distances', 'increase with the rank'],
     ['none-ids', 'The document "None" (perhaps a missing id) occurs 3 times in the results of the query "q1" in '],
     ['no-relevant', '1 judged query has no document at the relevance level'],
-  ])('is scored with a note: %s', async (name, note) => {
+  ])('is scored, and the report contains a note: %s', async (name, note) => {
     const { report, error } = await evaluate(name);
     expect(error).toBeNull();
     expect(report).toMatchObject({ notes: [expect.stringContaining(note)] });
@@ -121,7 +121,7 @@ describe('a run without any judged document', () => {
   });
 });
 
-it('counts queries without a relevant document when runs are compared', async () => {
+it('recalld compare counts the queries without a relevant document', async () => {
   const { report, error } = await compare('compare-no-relevant', ['a.run', 'b.run'], '--relevance-level', '5');
   expect(error).toBeNull();
   const counts = { judged_queries: 120, queries_without_relevant: 120, judged_documents_found: 120 };

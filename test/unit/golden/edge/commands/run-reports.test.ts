@@ -72,22 +72,22 @@ const lines = (values: readonly (number | null)[], parts: Partial<RunsCompared> 
 
 const trendOf = (values: readonly (number | null)[]) => lines(values).find((line) => line.startsWith('trend'));
 
-describe('two runs side by side in a terminal', () => {
-  it('include the trend of the last runs, scaled from the lowest to the highest, with a gap for a missing value', () => {
+describe('the comparison of two runs in a terminal', () => {
+  it('includes the trend of the last runs, scaled from the lowest to the highest score, with gaps for missing values', () => {
     expect(trendOf([0.9, 0.9, null, 0.8, 0.7])).toBe('trend      ██ ▅▁ ndcg@10 of the last 5 runs, 0.7 to 0.9');
     expect(trendOf([0.9])).toBe('trend      ▅ ndcg@10 of the last run, 0.9 to 0.9');
     expect(trendOf([null, null])).toBe('trend      no run has ndcg@10');
     expect(trendOf([])).toBe('trend      no run has ndcg@10');
   });
 
-  it('include the ids of the runs, the verdict, and the number of queries', () => {
+  it('includes the ids of the runs, the verdict, and the number of queries', () => {
     const [baseline, candidate, , verdict] = lines([0.9]);
     expect(baseline).toMatch(/^baseline {3}run-before: faq version 1 on docs, /);
     expect(candidate).toMatch(/^candidate {2}run-after: /);
     expect(verdict).toBe('Verdict on ndcg@10: regression, over 39 queries, 1 excluded.');
   });
 
-  it('list the changed segments and the most regressed queries, on one short line each', () => {
+  it('lists the changed segments and the most regressed queries, on one short line each', () => {
     const text = lines([0.9]).join('\n');
     expect(text).toMatch(/lang=fr +9 +0\.9 +0\.5/);
     expect(text).not.toContain('lang=en');
@@ -137,7 +137,7 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
 const report = (parts: Partial<RunSummaryJson> = {}) => terminalText(runReport(aSummary(parts)), NOON);
 
 describe('the report of a golden run', () => {
-  it('contains set, version, pipeline, status, outcomes, scores with bounds at the largest cutoff, and checks', () => {
+  it('states the set, version, pipeline, status, outcomes, scores with confidence bounds, and checks', () => {
     const metrics = {
       'ndcg@10': aMetric(0.9),
       'ndcg@1': aMetric(0.7),
@@ -168,14 +168,14 @@ describe('the report of a golden run', () => {
     ['empty', { ok: 39, empty: 1 }],
     ['error', { ok: 39, error: 1 }],
     ['timeout', { ok: 39, timeout: 1 }],
-  ])('states that queries without an answer count as 0, for a run that is %s', (_, outcomes) => {
+  ])('states that queries without results count as 0 if a query has the outcome %s', (_, outcomes) => {
     const queries = { ...aSummary().queries, ...outcomes };
     expect(report({ queries }).split('\n')[1]).toMatch(
       /^40 queries: 39 ok, .*; queries without results count as 0 in every mean$/,
     );
   });
 
-  it('contains the reason of a run without scores, and the first error', () => {
+  it('states why a run has no scores, and the first error', () => {
     const reason = '15 % of the queries failed, above the error budget of 10 %.';
     const explanation =
       'http://rag/search refused the connection (28 of 40 queries, 12 more were not asked after that).';
@@ -197,7 +197,7 @@ describe('the report of a golden run', () => {
     expect(text).toMatch(/lang=en +0\.4 \(0\.35-0\.45\) +7/);
   });
 
-  it('says that the scores of a run in progress are provisional, and why an escalated run was started', () => {
+  it('states that the scores of a run in progress are provisional, and why an escalated run was started', () => {
     const text = report({
       status: 'running',
       provisional: true,
@@ -208,7 +208,7 @@ describe('the report of a golden run', () => {
     expect(text).toContain('these are the scores of the queries that have been run so far');
   });
 
-  it('names a sentinel run as such', () => {
+  it('begins with "Sentinel" for a sentinel run', () => {
     expect(report({ purpose: 'sentinel' })).toMatch(/^Sentinel 20261120T120000Z/);
   });
 });

@@ -8,7 +8,7 @@ import { aGoldenRun, anAnswer, anIncident, aRunSettings, NOON } from '../../../.
 
 const ranked = (...ids: string[]) => ids.map((id) => ({ id, score: null }));
 
-it('each document is listed with its rank on the other side, and its grade', () => {
+it('each document is listed with its grade and its rank in the other run', () => {
   const { before, after } = sideBySide(ranked('a', 'b', 'c'), ranked('b', 'x', 'a'), [
     { documentId: 'a', grade: 2 },
     { documentId: 'x', grade: 0 },
@@ -33,7 +33,7 @@ it('a document that was returned twice counts at its first rank', () => {
   ]);
 });
 
-it('the missing relevant documents are listed, the highest grade first', () => {
+it('relevant documents that were not returned are listed, the highest grade first', () => {
   const { missed } = sideBySide(ranked('a'), ranked('b'), [
     { documentId: 'a', grade: 1 },
     { documentId: 'c', grade: 1 },
@@ -43,7 +43,7 @@ it('the missing relevant documents are listed, the highest grade first', () => {
   expect(missed.map(({ documentId }) => documentId)).toEqual(['d', 'a', 'c']);
 });
 
-it('the verdict on a query names its score before and now, its lost documents, and the cause of the incident', () => {
+it('the verdict on a query states both scores, the documents that are no longer returned, and the likely cause', () => {
   const run = aGoldenRun({ settings: aRunSettings({ cutoffs: [10] }) });
   const side = (score: number, ...ids: string[]) => ({
     run,

@@ -47,14 +47,14 @@ describe('the page of a query with steps', () => {
     expect(text).toMatch(/all_found@2\s+1/);
   });
 
-  it('shows no text of a step where the pipeline stores only hashes', () => {
+  it('does not show the text of the steps if the pipeline stores only hashes', () => {
     const text = pageOf({ showsText: false });
     expect(text).not.toContain('who founded');
     expect(text).toMatch(/2\s+tramiel/);
   });
 });
 
-it('ranks documents of steps as the merged ranking does, without repeated documents', () => {
+it('the documents of a query with steps are ranked as in the merged ranking, without repeated documents', () => {
   const { after } = sideBySide([], found(['pet', 1], ['pet', 2], ['noise', 1], ['tramiel', 2]), query.judgments);
   expect(after.map(({ id, rank }) => [id, rank])).toEqual([
     ['pet', 1],

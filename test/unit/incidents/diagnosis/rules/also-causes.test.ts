@@ -42,11 +42,11 @@ function alsoWith(answers: number) {
   return alsoCauses({ ...rankCauses(signs, effects, failedShare), effects, failedShare }, signs);
 }
 
-it('names a second cause for the drop among successful queries, however large the drop through timeouts is', () => {
+it('names a second cause for a drop among successful queries, however much of the drop is due to timeouts', () => {
   const causes = alsoWith(0.11).map(({ cause }) => cause);
   expect(causes).toContain('filter');
 });
 
-it('names no second cause for a drop among successful queries that would not page', () => {
+it('names no second cause if the drop among successful queries alone would not page', () => {
   expect(alsoWith(0.01).map(({ cause }) => cause)).not.toContain('filter');
 });

@@ -46,7 +46,7 @@ describe('golden answers compared with those of an earlier run', () => {
     });
   });
 
-  it('are not scored by judgments whose documents are gone', () => {
+  it('are not scored if the judged documents are gone', () => {
     const empty = side((queryId) => anAnswer({ queryId, outcome: 'empty', documents: [] }));
     const all = new Set(queries.map(({ id }) => id));
     expect(changedAnswers(right, empty, all)).toMatchObject({
@@ -71,24 +71,24 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(changedTo((i) => full(i).slice(1))).toMatchObject({ disorder: 0 });
   });
 
-  it('distinguish truncated answers from thinned answers', () => {
+  it('distinguish answers that lost their last documents from answers that lost others', () => {
     expect(changedTo((i) => full(i).slice(0, 2))).toMatchObject({ cut: 1, length: { before: 6, now: 2 } });
     expect(changedTo((i) => full(i).slice(4))).toMatchObject({ cut: 0, length: { before: 6, now: 2 } });
   });
 
-  it('do not take a renamed document for one that is new in many answers', () => {
+  it('count a document added to many answers as new, but not a renamed document', () => {
     expect(changedTo((i) => ['urn:a', ...full(i).slice(1)]).newcomer.queries).toBe(0);
     const added = changedTo((i) => full(i).with(i % 5, 'constant'));
     expect(added.newcomer.queries).toBe(added.answered);
   });
 
-  it('do not count a document that only moves up into the ranks of vanished documents', () => {
+  it('do not count a document as new if it only moves up into the rank of a vanished one', () => {
     expect(changedTo((i) => [...full(i).filter((id) => id !== 'a'), 'next']).newcomer.queries).toBe(0);
     const above = changedTo((i) => full(i).slice(1).toSpliced(1, 0, 'next'));
     expect(above.newcomer.queries).toBe(above.answered);
   });
 
-  it('count lists that other documents only pushed down', () => {
+  it('count lists whose documents were only pushed down by new ones', () => {
     const below = (above: readonly string[]) => changedTo((i) => [...above, ...full(i)].slice(0, 6)).replaced;
     expect(below(['pinned'])).toMatchObject({ pushed: below(['pinned']).changed });
     expect(below(['pinned', 'also pinned'])).toMatchObject({ pushed: below(['pinned', 'also pinned']).changed });
@@ -98,17 +98,17 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(changedTo((i) => [...full(i).slice(0, 4), 'x', 'y']).replaced.pushed).toBe(0);
   });
 
-  it('distinguish renamed documents from other documents', () => {
+  it('distinguish renamed documents from replaced documents', () => {
     expect(changedTo((i) => full(i).map((id) => `new-${id}`))).toMatchObject({ renamed: 1 });
     expect(changedTo((i) => full(i).map((_, place) => `other-${(7 * i + 5 * place) % 23}`)).renamed).toBeLessThan(0.5);
   });
 
-  it('distinguish deleted documents from moved documents', () => {
+  it('distinguish documents that all answers lost from documents that only some answers lost', () => {
     expect(changedTo((i) => full(i).filter((id) => id !== 'b'))).toMatchObject({ keptOfThere: 1 });
     expect(changedTo((i) => full(i).filter((id) => id !== (i % 2 === 0 ? 'a' : 'b'))).keptOfThere).toBeLessThan(0.9);
   });
 
-  it('count documents that no query gets any more separately from documents that only some queries get', () => {
+  it('count documents that no query returns any more separately from documents that fewer queries return', () => {
     // Each of a, b, c, d and e was returned for every query.
     expect(changedTo((i) => full(i).filter((id) => id !== 'b')).rarer).toEqual({ documents: 1, gone: 1 });
     expect(changedTo((i) => full(i).filter((id) => id !== 'b' || i % 4 === 0)).rarer).toEqual({
@@ -118,7 +118,7 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(changedTo(full).rarer).toEqual({ documents: 0, gone: 0 });
   });
 
-  it('show whether changed lists lost the same documents, as from a second index, or different ones', () => {
+  it('show whether changed lists lost the same documents, as if from a second index, or different ones', () => {
     const half = (i: number, missing: readonly string[]) =>
       i < 6 ? [...full(i).filter((id) => !missing.includes(id)), 'new', 'newer'] : full(i);
     // The first six lists each lost a and b; the other four come from the complete index.
@@ -141,7 +141,7 @@ describe('golden answers compared with those of an earlier run', () => {
     });
   });
 
-  it('show that lists lost their top document, unless the document is returned for no query', () => {
+  it('show that lists lost their top document, unless no query returns that document any more', () => {
     const shifted = (i: number) => ['a', 'b', 'c', 'd'].slice(i % 2).concat('e');
     const before = side((queryId, i) => anAnswer({ queryId, documents: documents(...shifted(i)) }));
     const skipped = side((queryId, i) => anAnswer({ queryId, documents: documents(...shifted(i).slice(1), 'f') }));
@@ -153,7 +153,7 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(changedAnswers(before, without, none).firstGone).toBe(0);
   });
 
-  it('are empty if no query was answered in both runs', () => {
+  it('have no score if no query was answered in both runs', () => {
     const down = side((queryId) => aFailedAnswer({ queryId }));
     expect(changedAnswers(right, down, none)).toMatchObject({ answered: 0, score: null, kept: null });
   });

@@ -57,7 +57,7 @@ interface Parts extends Partial<Omit<Observations, 'run'>> {
   readonly reference?: Partial<ObservedReference>;
 }
 
-/** Everything is measured and healthy, except for the given observations. */
+/** Returns observations in which everything is measured and healthy, except for the given parts. */
 function observing({ run, answers, reference, ...parts }: Parts): Observations {
   return {
     firing: null,
@@ -120,13 +120,13 @@ const aValue = (value: number, before: number) => ({
   n: 500,
   before,
 });
-/** Almost no episode has a second call. */
+/** Number of calls of an agent that almost never makes a second call. */
 const stopped = { value: 1.02, ciLow: 1.01, ciHigh: 1.04, n: 500, before: 1.8 };
 const feedbackOf = (value: number, before: number) =>
   ({ ...aValue(value, before), of: 'opinions', isDrop: true }) as const;
 
-const germans = { name: 'in German', n: 25, inside: 0.8, outside: 0, searched: 9, chance: 1e-6 };
-const aLossOf = (kind: typeof germans) => ({
+const germanQueries = { name: 'in German', n: 25, inside: 0.8, outside: 0, searched: 9, chance: 1e-6 };
+const aLossOf = (kind: typeof germanQueries) => ({
   measure: 'ndcg@10',
   before: 0.9,
   now: 0.7,
@@ -136,7 +136,7 @@ const aLossOf = (kind: typeof germans) => ({
   kind,
 });
 
-const aFall = (state: DropState) => ({ value: 0.08, ciLow: 0.03, ciHigh: 0.13, n: 600, state });
+const aDrop = (state: DropState) => ({ value: 0.08, ciLow: 0.03, ciHigh: 0.13, n: 600, state });
 
 const outcomes = (error: number, timeout: number) => ({
   ok: 100 - error - timeout,
@@ -261,8 +261,8 @@ describe('a diagnosis', () => {
       },
     ],
     // Golden scores did not change while judged live relevance dropped, so live queries differ from the golden set.
-    ['unlike_golden', { firing: [], relevance: aFall('confirmed') }],
-    ['unlike_golden', { firing: ['relevance'], relevance: aFall('detected'), judge: 'same' }],
+    ['unlike_golden', { firing: [], relevance: aDrop('confirmed') }],
+    ['unlike_golden', { firing: ['relevance'], relevance: aDrop('detected'), judge: 'same' }],
     [
       'unlike_golden',
       {
@@ -282,17 +282,17 @@ describe('a diagnosis', () => {
       'uncovered_topic',
       {
         firing: ['density'],
-        relevance: aFall('confirmed'),
+        relevance: aDrop('confirmed'),
         density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, n: 500, hasFallen: true, questions: 'new', since: null },
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
     // Live relevance and golden scores both dropped, so the retriever is the cause.
-    ['ranking', { relevance: aFall('detected'), answers: { ...fallen, disorder: 0.5 } }],
+    ['ranking', { relevance: aDrop('detected'), answers: { ...fallen, disorder: 0.5 } }],
     [
       'index_lost_documents',
       {
-        relevance: aFall('confirmed'),
+        relevance: aDrop('confirmed'),
         run: { labels: { probed: 100, stale: 33, deleted: 0, lost: 0 } },
         answers: { vanished: 66, kept: 0.7 },
         store: { before: 1000, now: 670 },
@@ -362,7 +362,7 @@ describe('a diagnosis', () => {
     ],
     [
       'one_kind_of_query',
-      { answers: { ...fallen, kept: 0.8, keptOfThere: 0.8 }, reference: { loss: aLossOf(germans) } },
+      { answers: { ...fallen, kept: 0.8, keptOfThere: 0.8 }, reference: { loss: aLossOf(germanQueries) } },
     ],
     [
       'golden_labels',
@@ -420,9 +420,9 @@ describe('a diagnosis', () => {
     // More calls without other signs can have many causes.
     ['unknown', { firing: ['episode_calls'], live: { ...nothingLive, episodeCalls: aValue(2.6, 1.8) } }],
     ['judge', { firing: [], judge: 'changed' }],
-    ['judge', { firing: ['relevance'], judge: 'changed', relevance: aFall('detected') }],
+    ['judge', { firing: ['relevance'], judge: 'changed', relevance: aDrop('detected') }],
     ['judge', { firing: [], judge: 'changed', deployments: [aDeployment({})] }],
-    ['unknown', { firing: ['relevance'], relevance: aFall('rejected') }],
+    ['unknown', { firing: ['relevance'], relevance: aDrop('rejected') }],
     ['retriever_slow', { run: { latency95Ms: 900 } }],
     // The retriever skips a shard that exceeds its time limit.
     [
@@ -656,11 +656,11 @@ describe('a diagnosis', () => {
     ['recalld', { ownWork: { kind: 'overdue', goldenSet: 'faq', intervals: 5 } }],
     ['unknown', { answers: { ...fallen, kept: 0.8, keptOfThere: 0.8, disorder: 0.3 } }],
     ['unknown', {}],
-  ])('says %s', (cause, parts) => {
+  ])('names the cause %s', (cause, parts) => {
     expect(diagnose(observing(parts))).toMatchObject({ cause });
   });
 
-  it('does not name another language for a share that chance moves where users write in two languages', () => {
+  it('names another language only if the share of the main language changed by more than chance', () => {
     const share = (value: number, reach: number) => ({
       ...nothingLive,
       mainLanguage: { value, ciLow: value - reach, ciHigh: value + reach, n: 85, before: 0.5 },
@@ -675,8 +675,8 @@ describe('a diagnosis', () => {
   const whole = { kind: 'missing', value: 0, ciLow: 0, n: 20_000, known: 0, neverArrived: 0 } as const;
 
   it.each<[string, Parts]>([
-    ['another embedding model, where the index finds near vectors', {}],
-    ['another embedding model or the index, where its recall is unknown', { annRecall: null }],
+    ['the embedding model if the index finds near vectors', {}],
+    ['the embedding model or the index if the recall of the index is unknown', { annRecall: null }],
   ])('names %s, for documents that are stored but not retrieved', (_, parts) => {
     const found = diagnose(observing({ firing: ['index_retrieval'], index: [whole, notRetrieved], ...parts }));
     const named = new Set([found.cause, besideOf(found)?.cause]);
@@ -805,7 +805,7 @@ describe('a diagnosis', () => {
     expect(found.weighed).not.toContain('store_size');
   });
 
-  it('calls documents lost if they share an id with another document, which replaced them', () => {
+  it('names lost documents if half of the missing judged documents have no replacement in the store', () => {
     const run = { labels: { probed: 100, stale: 20, deleted: 0, lost: 20 } };
     const found = diagnose(observing({ ...losing(40), run }));
     expect(found).toMatchObject({ cause: 'index_lost_documents' });
@@ -815,7 +815,7 @@ describe('a diagnosis', () => {
     });
   });
 
-  it('names missing documents if they went missing after the deletions that the reference run already had', () => {
+  it('names lost documents if the earlier deletions were already in effect in the baseline run', () => {
     const earlier = { probed: 100, stale: 33, deleted: 33, lost: 0 };
     const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2, present: 0 };
     const found = diagnose(
@@ -840,7 +840,7 @@ describe('a diagnosis', () => {
   it.each([
     [0.001, 'one_segment'],
     [0.2, 'unknown'],
-  ])('names a segment only if its loss is not chance among the compared segments: at %d', (chance, cause) => {
+  ])('names a segment only if its loss is unlikely to be chance (probability %d)', (chance, cause) => {
     const segment = { name: 'tenant=acme', n: 10, inside: 0.2, outside: 0, searched: 12, chance };
     const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03, present: 0 };
     const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, segments: null, kind: null };
@@ -865,7 +865,7 @@ describe('a diagnosis', () => {
     kind: null,
   };
 
-  it('names a separate cause for slow responses in addition to a loss, which does not slow queries down', () => {
+  it('names a separate cause for slow responses if documents are lost, because a loss does not slow queries down', () => {
     const found = diagnose(
       observing({
         ...lostDocuments,
@@ -904,14 +904,14 @@ describe('a diagnosis', () => {
   });
 
   it('names a configured segment rather than the kind of query in it', () => {
-    const loss = { ...aLossOf(germans), segment: { ...germans, name: 'of language=de' } };
+    const loss = { ...aLossOf(germanQueries), segment: { ...germanQueries, name: 'of language=de' } };
     const answers = { ...fallen, kept: 0.8, keptOfThere: 0.8 };
     expect(diagnose(observing({ firing: ['score'], answers, reference: { loss } }))).toMatchObject({
       cause: 'one_segment',
     });
   });
 
-  it('does not blame judgments if the score once reached its threshold, or users do not disagree with it', () => {
+  it('does not blame judgments if the score once reached its threshold, or no feedback contradicts the score', () => {
     const level = { measure: 'ndcg@10', now: 0.4, first: 0.41, threshold: 0.7, opinions: null };
     expect(diagnose(observing({ firing: ['score'], run: { level } })).cause).toBe('unknown');
     const liked = { value: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 300, by: 'users' } as const;
@@ -950,7 +950,7 @@ describe('a diagnosis', () => {
     ]);
   });
 
-  it('does not read truncated texts from live results if one query floods the traffic', () => {
+  it('does not infer truncated texts from live results if one query floods the traffic', () => {
     const live = {
       ...nothingLive,
       topQuery: { value: 0.85, ciLow: 0.82, ciHigh: 0.88, n: 500, before: 0.03 },
@@ -964,17 +964,19 @@ describe('a diagnosis', () => {
     expect(diagnose(observing({ firing: ['context'], live: usual })).cause).toBe('damaged_texts');
   });
 
-  it('blames the retriever for slow responses that the service also reports, and recalld if it reports none', () => {
+  it('blames the retriever for slow responses if the service reports them too, and recalld otherwise', () => {
     const slow = { firing: ['latency'], run: { latency95Ms: 900 } } as const;
-    const told = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
+    const serviceLatency = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
     const starved = { kind: 'starved', lateShare: 0, queuedShare: 0.8 } as const;
-    expect(diagnose(observing({ ...slow, live: told(900), ownWork: starved }))).toMatchObject({
+    expect(diagnose(observing({ ...slow, live: serviceLatency(900), ownWork: starved }))).toMatchObject({
       cause: 'retriever_slow',
     });
-    expect(diagnose(observing({ ...slow, live: told(41), ownWork: starved }))).toMatchObject({ cause: 'recalld' });
+    expect(diagnose(observing({ ...slow, live: serviceLatency(41), ownWork: starved }))).toMatchObject({
+      cause: 'recalld',
+    });
   });
 
-  it('blames recalld for slow responses that it measured while it was starved', () => {
+  it('blames recalld for slow responses that were measured while recalld lacked processor time', () => {
     const starved: Parts = {
       firing: ['latency'],
       run: { latency95Ms: 900, slow: { queries: 20, early: 20 } },
@@ -1010,7 +1012,7 @@ describe('a diagnosis', () => {
     );
   });
 
-  it('does not name a small topic as a cause before density has dropped for it', () => {
+  it('does not name a small topic as a cause before density has dropped', () => {
     const topics = [{ id: 't-1', trafficShare: 0.02, cause: 'new_demand' }] as const;
     const slow = { run: { latency95Ms: 500 }, topics };
     expect(diagnose(observing(slow)).cause).toBe('retriever_slow');
@@ -1027,14 +1029,14 @@ describe('a diagnosis', () => {
     });
   });
 
-  it('does not treat an earlier state as a change', () => {
+  it('does not treat a low but unchanged index recall as a change', () => {
     const parts: Parts = { annRecall: { before: 0.8, value: 0.8, ciLow: 0.75, ciHigh: 0.85, n: 200, k: 10 } };
     expect(diagnose(observing(parts)).signs).toContainEqual(
       expect.objectContaining({ name: 'ann_recall', state: 'steady' }),
     );
   });
 
-  it('uses the traits that a probe saw change, but not the size of the store', () => {
+  it('uses trait changes that a probe detected, but not the size of the store', () => {
     const detected = (trait: string) =>
       aDeployment({ kind: 'index', source: 'detected', changes: [{ trait, before: '40', after: '10' }] });
     const signsOf = (trait: string) =>
@@ -1059,7 +1061,7 @@ describe('a diagnosis', () => {
 
   const twoCauses: Parts = { answers: { ...fallen, empty: 100, kept: 0 } };
 
-  it('names two causes that the evidence does not distinguish, and the observation that does', () => {
+  it('names two causes that the evidence does not distinguish, and the observation that would', () => {
     const found = diagnose(observing(twoCauses));
     const { summary } = found;
     expect(new Set([found.cause, besideOf(found)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
@@ -1068,7 +1070,7 @@ describe('a diagnosis', () => {
     expect(summary).toContain('is right if a call without');
   });
 
-  it('has room for any two causes and the observation that distinguishes them', () => {
+  it('has room in its summary for any two causes and the observation that distinguishes them', () => {
     for (const one of namedCauses)
       for (const other of namedCauses) {
         const either = `${causeTexts[one].title} or ${causeTexts[other].title} (medium confidence, 50 % and 40 %)`;
@@ -1110,7 +1112,7 @@ describe('a diagnosis', () => {
     expect(summary).toContain('35 of 100 golden queries failed, and 65 were not sent: ');
   });
 
-  it('has the action even if no evidence fits beside it', () => {
+  it('states the action even if there is no room for evidence', () => {
     const failure = { ...failedWith('http_503'), message: `http://rag:9000/${'search/'.repeat(25)} failed.` };
     const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure } }));
     expect(summary.length).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);

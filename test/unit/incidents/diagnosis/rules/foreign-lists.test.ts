@@ -14,7 +14,7 @@ it('counts queries that get the list that another query got before', () => {
   expect(foreignLists(lists, [])).toEqual({ compared: 20, foreign: 6, usual: 0 });
 });
 
-it('excludes a new list that several queries share: no query had it before', () => {
+it('excludes a list that several queries share if no query had this list before', () => {
   const lists = queries.map((query) => ({
     text: `q${query}`,
     old: listOf(query),
@@ -38,7 +38,7 @@ it('counts queries with the same earlier list separately, and does not treat the
   expect(foreignLists([same, same], [])).toMatchObject({ compared: 2, foreign: 0, usual: 2 });
 });
 
-it('counts lists that a live query with another text had, but not if it has the same text', () => {
+it('counts lists of live queries with other texts, but not of live queries with the same text', () => {
   const lists = queries.map((query) => ({
     text: `Query ${query}?`,
     old: listOf(query),
@@ -79,7 +79,7 @@ it('compares a longer list of a live query down to the depth of the golden list'
   expect(foreignLists(lists, sameBeginning).foreign).toBe(0);
 });
 
-it('treats another order as another list, and ignores lists of two documents', () => {
+it('treats a different order as a different list, and ignores lists of two documents', () => {
   const reversed = queries.map((query) => ({ text: `q${query}`, old: listOf(query), now: listOf(query).toReversed() }));
   expect(foreignLists(reversed, [])).toMatchObject({ foreign: 0 });
   expect(
@@ -93,7 +93,7 @@ it('treats another order as another list, and ignores lists of two documents', (
   ).toMatchObject({ compared: 0, foreign: 0, usual: 0 });
 });
 
-it('counts the queries for which one document is new, compared with the usual number', () => {
+it('counts the queries that return the same new document, and the usual number of such queries', () => {
   const lists = queries.map((query) => ({
     old: listOf(query),
     now: query < 5 ? ['hub', ...listOf(query)] : listOf(query),

@@ -26,7 +26,7 @@ it('names none if a segment lost only some of its queries', () => {
   expect(hurtSegments(mixed, ['topic'])).toBeNull();
 });
 
-it('names none for segments of two queries, which are whole or lost by chance', () => {
+it('names none for segments of two queries, which may lose both or neither by chance', () => {
   const few = lossesOf({ a: 1, b: 0, c: 1, d: 0 }).filter((_, place) => place % 3 < 2);
   expect(hurtSegments(few, ['topic'])).toBeNull();
 });

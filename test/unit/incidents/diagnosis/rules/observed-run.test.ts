@@ -46,7 +46,7 @@ it('a run without a reference run is described by itself', () => {
   });
 });
 
-it('runs are compared by the failing measure if both were scored by it', () => {
+it('runs are compared by the failing measure if both have a score for that measure', () => {
   const measured = (k: number) => seen(side(), { key: { measure: 'recall', k } }).reference?.loss?.measure;
   expect(measured(5)).toBe('recall@5');
   expect(measured(3)).toBe('ndcg@10');
@@ -76,7 +76,7 @@ it('the latencies of calls with changed results are compared with those of the o
   expect(seen(now).reference?.answers.calls).toMatchObject({ changed: 15, unchanged: 25, slower: 1 });
 });
 
-it('slow queries are counted, and how many of them came first', () => {
+it('slow queries are counted, as are those at the start of the run', () => {
   const now = side((index) => ({ latencyMs: index < 6 || index === 30 ? 900 : 20 }));
   expect(seen(now).slow).toEqual({ queries: 7, early: 6 });
 });

@@ -24,7 +24,7 @@ describe('causes ranked by signs', () => {
     expect(rankCauses([])).toMatchObject({ cause: 'unknown', confidence: 'low' });
   });
 
-  it('name index parameters with low confidence unless the index itself misses neighbors or has other settings', () => {
+  it('name index parameters with low confidence unless the index itself misses neighbors or its settings changed', () => {
     const signs = [
       aSign('score', 'fell'),
       aSign('results', 'disturbed'),
@@ -41,7 +41,7 @@ describe('causes ranked by signs', () => {
     expect(named(aSign('index_settings', 'changed'))).toMatchObject({ cause: 'index_parameters', confidence: 'high' });
   });
 
-  it('name the generator with confidence only if users get what the retriever returns and coverage was measured', () => {
+  it('name the generator with high confidence only if users get what the retriever returns and coverage was measured', () => {
     const signs = [
       aSign('feedback', 'fell'),
       aSign('score', 'steady'),
@@ -60,7 +60,7 @@ describe('causes ranked by signs', () => {
     expect(other).toMatchObject({ cause: 'live_traffic', confidence: 'high' });
   });
 
-  it('are not trusted to be the generator if the queries of users changed too', () => {
+  it('have low confidence for a drop in feedback if the queries of users changed too', () => {
     const signs = [
       aSign('feedback', 'fell'),
       aSign('score', 'steady'),
@@ -73,7 +73,7 @@ describe('causes ranked by signs', () => {
     expect(rankCauses([...signs, aSign('query_length', 'rose')], effects, 0).confidence).toBe('low');
   });
 
-  it('name missing documents with low confidence if most of them were deleted or replaced on purpose', () => {
+  it('name missing documents with at most low confidence if most of them were deleted or replaced on purpose', () => {
     const signs = [aSign('labels', 'some_gone'), aSign('store_size', 'fell'), aSign('documents', 'vanished')];
     const named = (...others: readonly Sign[]) => rankCauses([...signs, ...others]);
     expect(named(aSign('gone_documents', 'lost'))).toMatchObject({ cause: 'index_lost_documents', confidence: 'high' });
@@ -96,7 +96,7 @@ describe('causes ranked by signs', () => {
     );
   });
 
-  it('are never named without a sign of their own, nor with more confidence than their probability allows', () => {
+  it('are never named without a sign that supports them, nor with more confidence than their probability allows', () => {
     assert(
       property(anySigns, (signs) => {
         const ranking = rankCauses(signs);
@@ -123,12 +123,12 @@ describe('causes ranked by signs', () => {
     );
   });
 
-  it('are not named for signs that merely fit them', () => {
+  it('are not named for signs that are merely compatible with them', () => {
     const fitting = [aSign('score', 'steady'), aSign('results', 'intact'), aSign('documents', 'same')];
     expect(rankCauses(fitting)).toMatchObject({ cause: 'unknown' });
   });
 
-  it('separate evidence for them from evidence against them', () => {
+  it('list evidence for them separately from evidence against them', () => {
     const { ranked } = rankCauses([aSign('ann_recall', 'fell'), aSign('labels', 'many_gone')]);
     expect(ranked.find(({ cause }) => cause === 'index_parameters')).toMatchObject({
       supporting: [{ name: 'ann_recall' }],
@@ -204,7 +204,7 @@ describe('the weight table', () => {
     for (const weight of namedCauses.flatMap(weightsOf)) expect(Math.abs(weight)).toBeLessThanOrEqual(5);
   });
 
-  it('keeps the direction of every edge in the fit, and adds no edge', () => {
+  it('keeps the direction of each weight when fitted, and gains no weight', () => {
     for (const cause of namedCauses) {
       const signs = Object.entries(fittedEstimates.weights[cause] ?? {});
       const edges = signs.flatMap(([name, states]) =>
@@ -218,7 +218,7 @@ describe('the weight table', () => {
     }
   });
 
-  it('has something to explain for each cause, and a cause for each effect', () => {
+  it('has a cause for each effect', () => {
     const explained = new Set(namedCauses.flatMap((cause) => reaches[cause].moves));
     expect(explained).toEqual(new Set(effectKinds));
   });

@@ -88,11 +88,11 @@ describe('words that are removed from queries with changed results', () => {
     });
   });
 
-  it('are not compared if the retriever returns only a few documents', () => {
+  it('are not counted as ignored if the retriever returns only a few documents', () => {
     expect(effectsOf(() => ['x', 'y'])).toMatchObject({ changed: 8, startIgnored: 0, endIgnored: 0 });
   });
 
-  it('restore the earlier results if only the whole text gets wrong results, as from a cache', () => {
+  it('restore the earlier results if only the exact text gets wrong results, as from a cache', () => {
     const cached = new Set(texts);
     const effects = effectsOf((text) => (cached.has(text) ? others : search(text)));
     expect(effects).toEqual({

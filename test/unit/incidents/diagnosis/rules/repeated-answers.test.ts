@@ -44,7 +44,7 @@ describe('two consecutive bad runs', () => {
     expect(repeatedAnswers(good, good, second)).toBeNull();
   });
 
-  it('are the same if only a document at the end of an answer varies', () => {
+  it('are the same if only the last documents of long answers vary', () => {
     const wavering = side((index) => [...list('good', index).slice(0, 3), 'z', 'y'].slice(0, 4));
     const longer = side((index) => [...list('good', index), 'e', 'f', 'g']);
     const waveringLonger = side((index) => [...list('good', index), 'e', 'f', 'h']);
@@ -53,7 +53,7 @@ describe('two consecutive bad runs', () => {
   });
 });
 
-it('find the much older run whose answers match the current ones', () => {
+it('finds the much older run whose answers match the current ones', () => {
   const old = side((index) => list(index < 10 ? 'old' : 'good', index));
   const older = [
     { at: NOON, side: good },

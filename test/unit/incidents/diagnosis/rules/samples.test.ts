@@ -39,13 +39,13 @@ it('does not affect signs measured since the onset or in the golden run', () => 
 });
 
 describe('a healthy sample', () => {
-  it('of 8 probes weighs less than 1 nat, one of 100 more than any weight', () => {
+  it('of 8 probes is limited to less than 1 nat, and one of 100 probes to more than any weight', () => {
     const found = (n: number) => mostNats(aSign('index_retrieval', 'found', after, n));
     expect(found(8)).toBeCloseTo(0.84, 2);
     expect(found(100)).toBeGreaterThan(5);
   });
 
-  it('weighs more the larger it is; a difference is never limited', () => {
+  it('may weigh more the larger it is, while the weight of a difference is never limited', () => {
     assert(
       property(anyState, nat(1000), ([name, state], n) => {
         const [sign, larger] = [aSign(name, state, after, n), aSign(name, state, after, n + 1)];

@@ -48,7 +48,7 @@ it('attributes scattered changes to neither', () => {
   expect(changes?.byDocument).toBeLessThan(0.3);
 });
 
-it('says nothing about scores that only repeat the rank, or about few results', () => {
+it('returns null for scores that only encode the rank, and for too few results', () => {
   const ranks = results.map((result, at) => ({ ...result, before: 1 / (60 + (at % DEPTH)), now: 0 }));
   expect(scoreChanges(ranks, DEPTH)).toBeNull();
   expect(scoreChanges(results.slice(0, 20), DEPTH)).toBeNull();

@@ -17,7 +17,7 @@ const side = (answer: (index: number) => Partial<QueryAnswer>): ComparedSide => 
 const intact = { stale: new Set<string>(), lost: new Set<string>() };
 const right = side((index) => ({ documents: documents(`d${index + 1}`) }));
 
-it('a drop consists of queries that failed, timed out, returned nothing, have stale judgments, lost a document or changed results', () => {
+it('attributes a drop to failures, timeouts, empty results, stale judgments, lost documents and changed results', () => {
   const now = side((index) => {
     if (index < 4) return { ...aFailedAnswer(), queryId: `q${index + 1}` };
     if (index < 6) return { outcome: 'timeout', documents: [] };
@@ -38,7 +38,7 @@ it('a drop consists of queries that failed, timed out, returned nothing, have st
   });
 });
 
-it('the effect of different queries is separated from the loss of shared queries', () => {
+it('separates the effect of different queries from the loss of shared queries', () => {
   const harder = { ...right, queries: [...queries.slice(0, 30), ...tagged(50).slice(40)] };
   const loss = scoreLoss(right, harder, intact, key);
   expect(loss?.now).toBeCloseTo(0.75, 12);
@@ -46,7 +46,7 @@ it('the effect of different queries is separated from the loss of shared queries
   expect(loss?.parts.answers).toBe(0);
 });
 
-it('the segment that lost most is compared with all others', () => {
+it('compares the segment that lost most with all other queries', () => {
   const now = side((index) => ({ documents: documents(index < 10 ? 'x' : `d${index + 1}`) }));
   expect(scoreLoss(right, now, intact, key)?.segment).toMatchObject({
     name: 'of tenant=acme',

@@ -57,48 +57,54 @@ function stageSign(now: ReturnType<typeof aRun>) {
     older: [],
     live: [],
   });
-  return { signs: readRunSigns(run), told: readRunSigns(run).find(({ name }) => name === 'stage') };
+  return { signs: readRunSigns(run), reported: readRunSigns(run).find(({ name }) => name === 'stage') };
 }
 
 describe('a drop between two runs whose retriever reports stages', () => {
-  it('is attributed to the candidates if they lost what the answers lost, with the numbers', () => {
-    const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
-    expect(told).toMatchObject({ state: 'candidates' });
-    expect(told?.sentence).toMatch(
+  it('is attributed to the candidates, with numbers, if they lost the same documents as the answers', () => {
+    const { reported } = stageSign(
+      aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]),
+    );
+    expect(reported).toMatchObject({ state: 'candidates' });
+    expect(reported?.sentence).toMatch(
       /^Most of the loss is at the stage candidates: 40 % of the relevant documents are lost there \(previously 10 %; 95 % CI of the change \+0\.\d+ to \+0\.\d+\); the top 10 results contain 53 % of them \(previously 80 %; 60 queries\)\.$/,
     );
   });
 
   it('is attributed to ordering if the candidates are unchanged, which supports the ranking cause', () => {
-    const { told, signs } = stageSign(
+    const { reported, signs } = stageSign(
       aRun((question) => [question < 54 ? 1 + (question % 20) : null, true, question < 30]),
     );
-    expect(told).toMatchObject({ state: 'later' });
+    expect(reported).toMatchObject({ state: 'later' });
     const probability = (of: typeof signs) =>
       rankCauses(of).ranked.find(({ cause }) => cause === 'ranking')?.probability ?? 0;
     expect(probability(signs)).toBeGreaterThan(probability(signs.filter(({ name }) => name !== 'stage')));
   });
 
-  it('is attributed to a filter that drops them', () => {
-    const { told } = stageSign(
+  it('is attributed to a filter that drops relevant documents', () => {
+    const { reported } = stageSign(
       aRun((question) => [question < 54 ? 1 + (question % 20) : null, question < 32, question < 32]),
     );
-    expect(told).toMatchObject({ state: 'filter' });
-    expect(told?.sentence).toContain('the stage access_filter');
+    expect(reported).toMatchObject({ state: 'filter' });
+    expect(reported?.sentence).toContain('the stage access_filter');
   });
 
   it('is not reported if the answers are unchanged', () => {
-    expect(stageSign(good).told).toMatchObject({ state: 'steady' });
+    expect(stageSign(good).reported).toMatchObject({ state: 'steady' });
   });
 
   it('is also shown if no cause is named', () => {
-    const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
-    const unknown = rankCauses(told === undefined ? [] : [told]).ranked.find(({ cause }) => cause === 'unknown');
-    expect(unknown?.supporting).toEqual([told]);
+    const { reported } = stageSign(
+      aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]),
+    );
+    const unknown = rankCauses(reported === undefined ? [] : [reported]).ranked.find(
+      ({ cause }) => cause === 'unknown',
+    );
+    expect(unknown?.supporting).toEqual([reported]);
   });
 
   it('is inconclusive for few queries', () => {
     const few = { ...good, side: { ...good.side, queries: queries.slice(0, 10) } };
-    expect(stageSign(few).told).toBeUndefined();
+    expect(stageSign(few).reported).toBeUndefined();
   });
 });

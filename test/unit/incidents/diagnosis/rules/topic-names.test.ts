@@ -10,18 +10,18 @@ const topics: Sign = {
   from: null,
   n: null,
 };
-const said = aDiagnosis({
+const diagnosis = aDiagnosis({
   summary: 'People ask about t-0f44e5208c.',
   signs: [topics],
   ranked: [{ cause: 'uncovered_topic', probability: 0.9, supporting: [topics], opposing: [topics] }],
 });
 
 it('finds the topics in a diagnosis', () => {
-  expect(topicIdsIn(said)).toEqual(['t-0f44e5208c', 't-0f44e5208c', 't-aaaaaaaaaa']);
+  expect(topicIdsIn(diagnosis)).toEqual(['t-0f44e5208c', 't-0f44e5208c', 't-aaaaaaaaaa']);
 });
 
-it('shows a topic by name everywhere, or by id if it has no name', () => {
-  const read = withTopicNames(said, new Map([['t-0f44e5208c', 'parental leave']]));
+it('shows topics by name in every text, and by id if they have no name', () => {
+  const read = withTopicNames(diagnosis, new Map([['t-0f44e5208c', 'parental leave']]));
   const sentence = 'Nobody asked about "parental leave" (8 % of traffic), t-aaaaaaaaaa (2 % of traffic) before.';
   expect(read).toMatchObject({
     summary: 'People ask about "parental leave".',

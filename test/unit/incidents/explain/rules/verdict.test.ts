@@ -69,19 +69,19 @@ const aDocument = (changes: Partial<SeenDocument> = {}): SeenDocument => ({
 describe('the reason why a document was not returned', () => {
   it.each<[what: string, verdict: string, question: Partial<SeenQuestion>, document?: Partial<SeenDocument>]>([
     ['the retriever failed', 'unknown', { asked: none('it returned 500.') }],
-    ['it does come back', 'returned', { asked: ranking('o1', 'd') }],
+    ['the document is returned after all', 'returned', { asked: ranking('o1', 'd') }],
     [
-      'a later stage put it down',
+      'a later stage ranks the document lower',
       'reranked_away',
       { stages: [{ name: 'candidates', isSide: false, documents: documents('o9', 'd') }] },
     ],
     [
-      'the first stage ranks it low, and nothing lifts it',
+      'the first stage ranks the document low, and no later stage raises it',
       'below_k',
       { stages: [{ name: 'candidates', isSide: false, documents: documents(...numbered(7), 'd') }] },
     ],
     [
-      'a stage that is a filter drops it',
+      'a filter stage drops the document',
       'filtered',
       {
         stages: [
@@ -91,7 +91,7 @@ describe('the reason why a document was not returned', () => {
       },
     ],
     [
-      'one of two sides had it at the top, and joining them put it down',
+      'one of two parallel stages ranks the document first, and their fusion ranks it lower',
       'reranked_away',
       {
         stages: [
@@ -100,11 +100,15 @@ describe('the reason why a document was not returned', () => {
         ],
       },
     ],
-    ['its tags leave it out', 'filtered', { untagged: ranking('o1', 'd') }],
-    ['a retriever that knows no k has it further down', 'below_k', { asked: ranking(...numbered(5), 'd') }],
-    ['the retriever has it further down', 'below_k', { deeper: ranking(...numbered(12), 'd') }],
+    ['the tags of the query exclude the document', 'filtered', { untagged: ranking('o1', 'd') }],
     [
-      'copies of one text stand above it',
+      'a retriever that ignores k returns the document below rank k',
+      'below_k',
+      { asked: ranking(...numbered(5), 'd') },
+    ],
+    ['a deeper search returns the document', 'below_k', { deeper: ranking(...numbered(12), 'd') }],
+    [
+      'copies of one text rank above the document',
       'outranked',
       {
         deeper: {
@@ -118,7 +122,7 @@ describe('the reason why a document was not returned', () => {
       },
     ],
     [
-      'a copy of itself stands above it',
+      'a copy of the document ranks above it',
       'outranked',
       {
         deeper: {
@@ -127,19 +131,24 @@ describe('the reason why a document was not returned', () => {
         },
       },
     ],
-    ['there is no store to look into', 'unknown', { store: noStore }],
-    ['the store is another one', 'unknown', { store: aStore({ shared: { found: 0, of: 3 } }) }, { isStored: false }],
-    ['nobody ever saw it', 'not_indexed', {}, { isStored: false }],
-    ['the store had it once', 'gone', {}, { isStored: false, storedAt: NOON }],
-    ['a golden run had it once', 'gone', {}, { isStored: false, returned: { runId: 'r1', at: NOON } }],
-    ['its index passes it by', 'index_miss', { store: aStore({ broad: ranking('d', ...numbered(50)) }) }],
+    ['no store is configured', 'unknown', { store: noStore }],
     [
-      'its index passes it by, as a broader search shows',
+      'the retriever uses a different store',
+      'unknown',
+      { store: aStore({ shared: { found: 0, of: 3 } }) },
+      { isStored: false },
+    ],
+    ['neither the store nor a run ever contained the document', 'not_indexed', {}, { isStored: false }],
+    ['the store once contained the document', 'gone', {}, { isStored: false, storedAt: NOON }],
+    ['a golden run once returned the document', 'gone', {}, { isStored: false, returned: { runId: 'r1', at: NOON } }],
+    ['the index misses the document', 'index_miss', { store: aStore({ broad: ranking('d', ...numbered(50)) }) }],
+    [
+      'the index misses the document, as a broader search shows',
       'index_miss',
       { store: aStore({ broad: ranking('d', ...numbered(50)), isBroadExact: false }) },
     ],
     [
-      'a filter of the config stands before it',
+      'a configured filter may exclude the document',
       'filtered',
       {
         store: aStore({ nearest: ranking('d', 'o1', 'o2'), broad: ranking('d', ...numbered(50)) }),
@@ -147,28 +156,33 @@ describe('the reason why a document was not returned', () => {
       },
     ],
     [
-      'something unnamed stands before it',
+      'an unknown step after the store excludes the document',
       'unknown',
       { store: aStore({ nearest: ranking('d', 'o1', 'o2'), broad: ranking('d', ...numbered(50)) }) },
     ],
-    ['it is far from the question', 'below_k', {}],
-    ['it has no vector', 'not_indexed', {}, { vector: 'none' }],
+    ['the document is far from the query', 'below_k', {}],
+    ['the document has no vector', 'not_indexed', {}, { vector: 'none' }],
     [
-      'a short answer of the index ends with it',
+      'a document with a wrong vector comes last in a short result list',
       'not_indexed',
       { deeper: ranking('o1', 'o2', 'o3', 'd') },
       { vector: 'unfit' },
     ],
     [
-      'its vector is wrong, and the retriever ranks it by something else',
+      'its vector is wrong, and the retriever does not rank by the vectors of the store',
       'below_k',
       { deeper: ranking('o1', 'o2', 'o3', 'd'), store: aStore({ nearest: ranking(...numbered(3, 'x')) }) },
       { vector: 'unfit' },
     ],
-    ['its vector is right', 'below_k', { deeper: ranking('o1', 'o2', 'o3', 'd') }, { vector: 'fits' }],
-    ['others are nearer', 'below_k', { store: aStore({ broad: ranking(...numbered(20), 'd') }) }],
     [
-      'the retriever ranks by something else than the vectors of the store',
+      'its vector is right, but it ranks below k',
+      'below_k',
+      { deeper: ranking('o1', 'o2', 'o3', 'd') },
+      { vector: 'fits' },
+    ],
+    ['other documents are nearer', 'below_k', { store: aStore({ broad: ranking(...numbered(20), 'd') }) }],
+    [
+      'the retriever does not rank by the vectors of the store',
       'unknown',
       { store: aStore({ nearest: ranking(...numbered(3, 'x')), broad: ranking('d', ...numbered(50, 'x')) }) },
     ],
@@ -191,7 +205,7 @@ describe('the reason why a document was not returned', () => {
     expect(evidence.join(' ')).toMatch(/run-7 still returned the document\. Deployments since then: index v12 at /);
   });
 
-  it('names possible chunks of it under other ids, but not documents with similar ids', () => {
+  it('names possible chunks of the document under other ids, but not documents with similar ids', () => {
     const { evidence } = explain(
       aQuestion({ asked: ranking('kb-17#1', 'kb-17#2', 'kb-170') }),
       aDocument({ id: 'kb-17', isStored: false }),
@@ -199,7 +213,7 @@ describe('the reason why a document was not returned', () => {
     expect(evidence).toContain('Chunks of the document may be stored under other ids: kb-17#1, kb-17#2.');
   });
 
-  it('states the rank in each stage, each document counted once', () => {
+  it('states the rank in each stage, and counts each document once', () => {
     const { stages } = explain(
       aQuestion({ stages: [{ name: 'candidates', isSide: false, documents: documents('o1', 'o1', 'd') }] }),
       aDocument(),
@@ -207,7 +221,7 @@ describe('the reason why a document was not returned', () => {
     expect(stages).toEqual([{ name: 'candidates', rank: 2, score: 0.98 }]);
   });
 
-  it('states that the document is returned exactly if it is, whatever the other evidence', () => {
+  it('states that the document is returned if and only if it is, whatever the other evidence', () => {
     const pool = [...numbered(12), 'd'];
     const lists = uniqueArray(constantFrom(...pool), { maxLength: 13 }).map((ids) => ranking(...ids));
     assert(
@@ -243,7 +257,7 @@ describe('what outranks a document', () => {
     `You can change the address of your order on the account page before it has been sent to you by us, number ${textOf(id)}`;
   const german = (id: string) =>
     `Sie können die Anschrift Ihrer Bestellung auf der Seite Ihres Kontos ändern, bevor sie verschickt wurde: ${id} ${id}a ${id}b ${id}c ${id}d ${id}e ${id}f ${id}g ${id}h`;
-  const told = (id: string, text: string | null): RankedDocument => ({ id, score: null, text });
+  const listed = (id: string, text: string | null): RankedDocument => ({ id, score: null, text });
   const explained = (above: readonly RankedDocument[], own: RankedDocument, hubs: ReadonlyMap<string, number>) =>
     explain(
       aQuestion({ deeper: { documents: [...above, own], problem: null }, hubs }),
@@ -251,13 +265,13 @@ describe('what outranks a document', () => {
     );
 
   it.each<[by: string | null, above: readonly RankedDocument[], own: RankedDocument, hubs?: readonly string[]]>([
-    ['version', [...documents('o1', 'o2'), told('d-v3', null), ...documents('o4')], told('d-v2', textOf('d'))],
-    ['near_duplicates', [...documents('o1', 'o2', 'o3'), told('copy', textOf('d'))], told('d', textOf('d'))],
-    ['hubs', documents('o1', 'h1', 'o3', 'h2'), told('d', textOf('d')), ['h1', 'h2']],
-    [null, documents('o1', 'h1', 'o3', 'o4', 'o5'), told('d', textOf('d')), ['h1']],
-    ['language', numbered(4).map((id) => told(id, german(id))), told('d', english('d'))],
-    [null, numbered(4).map((id) => told(id, english(id))), told('d', english('d'))],
-    [null, [...documents('o1', 'o2'), told('d-v3', textOf('x')), ...documents('o4')], told('d-v2', textOf('d'))],
+    ['version', [...documents('o1', 'o2'), listed('d-v3', null), ...documents('o4')], listed('d-v2', textOf('d'))],
+    ['near_duplicates', [...documents('o1', 'o2', 'o3'), listed('copy', textOf('d'))], listed('d', textOf('d'))],
+    ['hubs', documents('o1', 'h1', 'o3', 'h2'), listed('d', textOf('d')), ['h1', 'h2']],
+    [null, documents('o1', 'h1', 'o3', 'o4', 'o5'), listed('d', textOf('d')), ['h1']],
+    ['language', numbered(4).map((id) => listed(id, german(id))), listed('d', english('d'))],
+    [null, numbered(4).map((id) => listed(id, english(id))), listed('d', english('d'))],
+    [null, [...documents('o1', 'o2'), listed('d-v3', textOf('x')), ...documents('o4')], listed('d-v2', textOf('d'))],
   ])('is %s', (by, above, own, hubs = []) => {
     const found = explained(above, own, new Map(hubs.map((id) => [id, 0.4])));
     expect(found).toMatchObject({ verdict: by === null ? 'below_k' : 'outranked', outrankedBy: by });

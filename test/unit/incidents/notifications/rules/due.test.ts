@@ -24,24 +24,24 @@ describe('the notification that is due', () => {
     expect(dueMessage(closed, [sent('opened'), sent('closed')], webhook, hours(1))).toBeNull();
   });
 
-  it('is none below the severity that the receiver asked for, and comes when it gets worse', () => {
+  it('is none while the incident is below the minimum severity of the receiver', () => {
     const warning = anIncident({ severity: 'warning' });
     expect(dueMessage(warning, [], webhook, hours(0))).toBeNull();
     expect(dueMessage(warning, [], { ...webhook, minSeverity: 'warning' }, hours(0))).toBe('opened');
     expect(dueMessage({ ...warning, severity: 'critical' }, [], webhook, hours(2))).toBe('opened');
   });
 
-  it('is the last one alone for an incident that closed before the first was due, and none for one long over', () => {
+  it('is only the closing one if the incident closed moments ago without a notification, and none if it closed long ago', () => {
     expect(dueMessage(closed, [], webhook, new Date(hours(1).getTime() + 60_000))).toBe('closed');
     expect(dueMessage(closed, [], webhook, hours(2))).toBeNull();
   });
 
-  it('is no end of an incident whose first message was given up', () => {
+  it('is none for a closed incident whose opening notification was given up', () => {
     const lost = { ...sent('opened'), sentAt: null, givenUpAt: hours(1) };
     expect(dueMessage(closed, [lost], webhook, hours(2))).toBeNull();
   });
 
-  it('is held back by a silence of the pipeline, and comes afterwards if the incident is still open', () => {
+  it('is withheld during a silence of the pipeline, and sent afterwards if the incident is still open', () => {
     const silence = {
       id: '1',
       pipeline: open.pipeline,
@@ -61,11 +61,11 @@ describe('the notification that is due', () => {
     expect(dueMessage(closed, [sent('opened')], webhook, soon, [silence])).toBe('closed');
   });
 
-  it('waits for the cause for 15 seconds, and goes without it after that', () => {
-    const unsettled = anIncident({ confirmedAt: null });
-    const after = (seconds: number) => new Date(unsettled.openedAt.getTime() + seconds * 1000);
-    expect(dueMessage(unsettled, [], webhook, after(14))).toBeNull();
-    expect(dueMessage(unsettled, [], webhook, after(15))).toBe('opened');
+  it('waits up to 15 seconds for the cause, and is then sent without a cause', () => {
+    const undiagnosed = anIncident({ confirmedAt: null });
+    const after = (seconds: number) => new Date(undiagnosed.openedAt.getTime() + seconds * 1000);
+    expect(dueMessage(undiagnosed, [], webhook, after(14))).toBeNull();
+    expect(dueMessage(undiagnosed, [], webhook, after(15))).toBe('opened');
     expect(dueMessage(anIncident({ confirmedAt: after(10) }), [], webhook, after(10))).toBe('opened');
   });
 
@@ -82,7 +82,7 @@ describe('the notification that is due', () => {
     }
   });
 
-  it('is no follow-up for a guess where each message makes a sound', () => {
+  it('is no follow-up for a guess, unless the receiver accepts updates', () => {
     const guessed = anIncident({ cause: 'index_lost_documents', confidence: 'low' });
     expect(dueMessage(guessed, [sent('opened')], webhook, hours(1))).toBeNull();
     expect(dueMessage(guessed, [sent('opened')], pagerduty, hours(1))).toBe('updated');
@@ -92,8 +92,8 @@ describe('the notification that is due', () => {
   });
 });
 
-describe('a message that nobody takes', () => {
-  it('is tried again, ever later, for an hour', () => {
+describe('a message that the receiver does not accept', () => {
+  it('is retried for an hour, at growing intervals', () => {
     const waits: number[] = [];
     let now = hours(0);
     for (let attempt = 1; ; attempt += 1) {

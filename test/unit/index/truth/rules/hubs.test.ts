@@ -5,7 +5,7 @@ import { deadChunks, findHubs, type ReturnedDocument } from '../../../../../src/
 const returned = (id: string, queries: number): ReturnedDocument => ({ id, queries, examples: [] });
 
 describe('hub documents', () => {
-  it('have a share certainly above ten times the mean and above one in fifty', () => {
+  it('have a share significantly above ten times the mean and above one in fifty', () => {
     const top = [returned('hub', 120), returned('popular', 25), returned('usual', 4)];
     const hubs = findHubs({ queries: 1000, documents: 2000, results: 10_000, top });
     expect(hubs?.map(({ id }) => id)).toEqual(['hub']);
@@ -29,8 +29,8 @@ describe('hub documents', () => {
     for (let round = 0; round < 50; round++) {
       const counts = new Map<string, number>();
       for (let question = 0; question < 300; question++) {
-        const brought = new Set(Array.from({ length: 10 }, () => `d${Math.floor(random.uniform() * 2000)}`));
-        for (const id of brought) counts.set(id, (counts.get(id) ?? 0) + 1);
+        const retrieved = new Set(Array.from({ length: 10 }, () => `d${Math.floor(random.uniform() * 2000)}`));
+        for (const id of retrieved) counts.set(id, (counts.get(id) ?? 0) + 1);
       }
       const top = [...counts].map(([id, queries]) => returned(id, queries));
       const results = top.reduce((sum, { queries }) => sum + queries, 0);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeFinding, describeLag, isLate, isWrong } from '../../../../../src/index/truth/rules/findings.ts';
 
-it('is wrong by the lower bound, and describes how many documents are affected', () => {
+it('reports a finding only if its lower bound exceeds the limit, and states the number of documents', () => {
   const missing = { kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412, neverArrived: 0 } as const;
   expect(isWrong(missing)).toBe(true);
   expect(describeFinding(missing)).toBe(
@@ -10,7 +10,7 @@ it('is wrong by the lower bound, and describes how many documents are affected',
   expect(isWrong({ ...missing, ciLow: 0.004 })).toBe(false);
 });
 
-it('is late by the lower bound, and describes the time with its limit', () => {
+it('reports a lag only if its lower bound exceeds the limit, and states both', () => {
   const lag = { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3, overdue: 3 };
   expect(isLate(lag)).toBe(true);
   expect(describeLag(lag)).toBe(

@@ -14,7 +14,7 @@ const followed = (changedAt: number, seconds: number): Arrival => {
 const changes = (count: number, seconds: (place: number) => number): Arrival[] =>
   Array.from({ length: count }, (_, place) => followed((60_000 * place) / count, seconds(place)));
 
-it('covers an arrival between two checks with its interval', () => {
+it('estimates an interval that contains an arrival between two checks', () => {
   const quick = estimateLag(
     changes(200, () => 300),
     0.95,
@@ -24,7 +24,7 @@ it('covers an arrival between two checks with its interval', () => {
   expect(quick.value).toBeLessThanOrEqual(900);
 });
 
-it('is the lower bound when there are too few changes or arrivals for an upper one', () => {
+it('returns the lower bound if there are too few changes or arrivals for an upper bound', () => {
   const few = estimateLag(
     changes(30, () => 1800),
     0.95,
@@ -39,7 +39,7 @@ it('is the lower bound when there are too few changes or arrivals for an upper o
   expect(stuck).toEqual({ value: 86_400, bounds: null });
 });
 
-it('always lies within its interval, whatever arrivals and waiting changes are mixed', () => {
+it('returns a value within its interval for any mix of arrivals and waiting changes', () => {
   for (let count = 100; count < 130; count += 1) {
     const { value, bounds } = estimateLag(
       changes(count, (place) => ((place * 7919) % 97) * 800),

@@ -3,7 +3,7 @@ import { readManifestLine } from '../../../../../src/index/truth/rules/manifest-
 
 const read = (text: string) => readManifestLine({ file: 'm.jsonl', line: 7, text });
 
-it('reads ids, times, hashes and segments, and no texts', () => {
+it('reads ids, times, hashes and segments, but no texts', () => {
   const line = {
     id: 42,
     updated_at: '2026-01-31T12:00:00Z',
@@ -42,6 +42,6 @@ it.each([
   ['{"id": "a", "updated_at": "yesterday"}', 'has an invalid "updated_at"'],
   ['{"id": "a", "deleted": "yes"}', 'has an invalid "deleted"; write true or false'],
   ['{"id": "a", "chunks": -1}', 'has an invalid "chunks"; write a whole number from 0 to 2147483647'],
-])('rejects %s, with its line', (text, problem) => {
+])('rejects %s, and names the line', (text, problem) => {
   expect(() => read(text)).toThrow(`Line 7 of m.jsonl ${problem}`);
 });

@@ -5,7 +5,7 @@ import { isOfOtherModel } from '../../../../../src/index/truth/rules/findings.ts
 const at = (degrees: number): Float32Array =>
   Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180));
 
-it('attributes a near enough vector to the same model', () => {
+it('attributes a vector to the same model only if it is near enough', () => {
   expect(isOfOtherModel({ stored: at(0), again: at(5), repeated: at(5) }, 0.98)).toBe(false);
   expect(isOfOtherModel({ stored: at(0), again: at(20), repeated: at(20) }, 0.98)).toBe(true);
 });
@@ -14,6 +14,6 @@ it('tolerates several times the noise between two calls of an embedder', () => {
   expect(isOfOtherModel({ stored: at(0), again: at(20), repeated: at(32) }, 0.98)).toBe(false);
 });
 
-it('attributes another dimension to another model', () => {
+it('attributes a vector of a different dimension to a different model', () => {
   expect(isOfOtherModel({ stored: Float32Array.of(1), again: at(0), repeated: at(0) }, 0)).toBe(true);
 });

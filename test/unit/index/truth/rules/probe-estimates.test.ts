@@ -9,7 +9,7 @@ import {
 import { uniforms } from '../../../../support/uniforms.ts';
 
 describe('twoStageSample', () => {
-  const looks = async (found: readonly number[]) => {
+  const sampleOf = async (found: readonly number[]) => {
     const asked: number[] = [];
     const seen = await twoStageSample(200, async (n) => {
       asked.push(n);
@@ -19,11 +19,11 @@ describe('twoStageSample', () => {
   };
 
   it('samples once if nothing is found, otherwise takes a new sample five times as large', async () => {
-    expect(await looks([0])).toEqual({ asked: [200], tally: { n: 200, found: 0 } });
-    expect(await looks([1, 9])).toEqual({ asked: [200, 1000], tally: { n: 1000, found: 9 } });
+    expect(await sampleOf([0])).toEqual({ asked: [200], tally: { n: 200, found: 0 } });
+    expect(await sampleOf([1, 9])).toEqual({ asked: [200, 1000], tally: { n: 1000, found: 9 } });
   });
 
-  it.each([0.005, 0.02, 0.1])('covers the true share %d as often as it claims', async (truth) => {
+  it.each([0.005, 0.02, 0.1])('yields an interval that covers the true share %d as often as stated', async (truth) => {
     const uniform = uniforms(5);
     let held = 0;
     const draws = 2000;
@@ -58,7 +58,7 @@ describe('an alert on a lower bound above 0.5 %', () => {
     return paged / rounds;
   };
 
-  it('fires in the first round when 2 % are wrong, and rarely below the threshold', async () => {
+  it('fires in the first round when 2 % of documents are wrong, and rarely below the threshold', async () => {
     expect(await pages(0.02)).toBeGreaterThan(0.95);
     expect(await pages(0.1)).toBe(1);
     expect(await pages(0.001)).toBe(0);
@@ -67,7 +67,7 @@ describe('an alert on a lower bound above 0.5 %', () => {
 });
 
 describe('estimateShare', () => {
-  it('has the interval of a sample, and none when all documents were checked', () => {
+  it('returns an interval for a sample, and the exact share if all documents were checked', () => {
     expect(estimateShare({ n: 0, found: 0 }, true)).toBeNull();
     expect(estimateShare({ n: 1000, found: 20 }, true)).toMatchObject({ value: 0.02, ciLow: 0.02, ciHigh: 0.02 });
     const share = estimateShare({ n: 1000, found: 20 }, false);
@@ -100,7 +100,7 @@ describe('roundsSinceChange', () => {
     expect(kept([...rare, ...times(30, clean)])).toBe(30);
   });
 
-  it('keeps every round while the share stays the same in at least 99 % of days', () => {
+  it('keeps every round on at least 99 % of days while the share stays the same', () => {
     const random = uniforms(7);
     let split = 0;
     for (let day = 0; day < 1000; day++) {
@@ -113,7 +113,7 @@ describe('roundsSinceChange', () => {
     expect(split).toBeLessThanOrEqual(10);
   });
 
-  it('returns no round for no round, and the only one for one', () => {
+  it('returns nothing without rounds, and a single round unchanged', () => {
     expect(kept([])).toBe(0);
     expect(kept([[3, 16]])).toBe(1);
   });

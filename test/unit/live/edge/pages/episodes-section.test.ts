@@ -35,7 +35,7 @@ function anEpisode(lists: readonly (readonly string[])[], cited: readonly string
   };
 }
 
-it('shows the steps of an episode with what each one added, repeated or did not find', () => {
+it('shows for each step of an episode its new documents, the step that it repeats, or that it found nothing', () => {
   const shown = episodesSection([], [anEpisode([['a', 'b'], ['a', 'b'], ['c'], []])]);
   const text = terminalText(shown, NOON).replaceAll(/\s+/g, ' ');
   expect(text).toContain('where is my parcel (2 of 4 retrievals returned nothing new, 1 repeated, 1 empty)');
@@ -44,7 +44,7 @@ it('shows the steps of an episode with what each one added, repeated or did not 
   );
 });
 
-it('shows the cited documents of each step of an episode with citations', () => {
+it('shows which documents of each step were cited if the episode has citations', () => {
   const shown = episodesSection([], [anEpisode([['a', 'b'], ['c', 'd', 'a'], ['d'], []], ['a', 'c', 'z'])]);
   const text = terminalText(shown, NOON).replaceAll(/\s+/g, ' ');
   expect(text).toMatch(
@@ -52,6 +52,6 @@ it('shows the cited documents of each step of an episode with citations', () => 
   );
 });
 
-it('is absent for a pipeline without episodes', () => {
+it('shows no section for a pipeline without episodes', () => {
   expect(episodesSection([], [])).toBeNull();
 });

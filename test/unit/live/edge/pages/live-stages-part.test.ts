@@ -3,7 +3,7 @@ import { liveStagesSection } from '../../../../../src/live/edge/pages/traffic-pa
 import { terminalText } from '../../../../../src/report/terminal.ts';
 import { NOON } from '../../../../support/builders.ts';
 
-it('shows latency, documents and losses of each retriever stage with bounds, and marks unknown values', () => {
+it('shows the latency, documents and losses of each retriever stage with confidence intervals, and marks unknown values', () => {
   const bounded = (value: number) => ({ value, ciLow: value / 2, ciHigh: value * 1.5 });
   const shown = liveStagesSection(
     [

@@ -20,7 +20,7 @@ describe('a folded text', () => {
     ['digits of other scripts', '٠٩ ۴ ५ ๙', '09 4 5 9'],
     ['dashes and spaces of every kind', 'a‐b–c—d−e\u00a0f\u3000g\u202fh', 'a-b-c-d-e f g h'],
     ['invisible characters', 'a\u200bb\u00adc\u2060d\ufefee\u202af', 'abcd\ufefeef'],
-    ['everything else as it is', 'é ß 日本 😀 \ud800 ½ ﬁ', 'é ß 日本 😀 \ud800 ½ ﬁ'],
+    ['nothing else', 'é ß 日本 😀 \ud800 ½ ﬁ', 'é ß 日本 😀 \ud800 ½ ﬁ'],
   ])('normalizes %s', (_name, original, expected) => {
     expect(foldText(original).text).toBe(expected);
   });
@@ -33,7 +33,7 @@ describe('a folded text', () => {
     expect(original.slice(span.start, span.end)).toBe('ｊｏ\u200bｅ𝟗');
   });
 
-  it('covers the whole original in order', () => {
+  it('maps its characters to the original in order', () => {
     fc.assert(
       fc.property(anyText, (original) => {
         const folded = foldText(original);

@@ -83,7 +83,7 @@ describe('a hostile text', () => {
   ).split('|');
 
   it.each(fragments)(
-    'of 100 kB made of %j is redacted in time, with bounded length',
+    'of 100 kB made of %j is redacted within the time limit, with bounded length',
     { timeout: 20_000 },
     (fragment) => {
       const text = fragment.repeat(Math.ceil(100_000 / fragment.length));
@@ -92,7 +92,7 @@ describe('a hostile text', () => {
     },
   );
 
-  it('that keeps changing is replaced as a whole', () => {
+  it('that changes with every redaction is replaced as a whole', () => {
     expect(redact('(415) 555-2671'.repeat(20))).toBe('[REDACTED]');
   });
 });
@@ -112,7 +112,7 @@ describe('patterns of the config', () => {
     { name: 'patient', regex: 'patient no\\. (?<value>\\d+)' },
   ];
 
-  it('are replaced by their name, as a whole or only their value', () => {
+  it('replace their match, or only its group `value`, with their name', () => {
     const text = createRedactor(patterns)('EMP-12345 saw patient no. 77 (ＥＭＰ－１２３４)');
     expect(text).toBe('[EMPLOYEE_ID] saw patient no. [PATIENT] ([EMPLOYEE_ID])');
   });
@@ -131,7 +131,7 @@ describe('patterns of the config', () => {
     );
   });
 
-  it('that match empty strings do not hang', () => {
+  it('that match empty strings do not cause an endless loop', () => {
     const redactor = createRedactor([{ name: 'gap', regex: '(?=😀)|b' }]);
     expect(redactor('😀b😀')).toBe('😀[GAP]😀');
   });
@@ -171,7 +171,7 @@ describe('patterns of the config', () => {
 const builtIn = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 const units = ['a', 'e', 'x', '1', '9', '@', '.', ':', '::', '/', '-', '+', '=', '"', '%', '(', ')', 'é', '密码', ' '];
 
-it('has no match shorter than five characters, so that shorter gaps can be skipped', () => {
+it('built-in detectors have no match shorter than five characters, so that shorter gaps can be skipped', () => {
   const shorter = fc.array(fc.constantFrom(...units), { maxLength: 4 }).map((parts) => parts.join('').slice(0, 4));
   const property = fc.property(shorter, (text) => builtIn.every(({ find }) => find(text).length === 0));
   expect(fc.check(property, { numRuns: 20_000 })).toMatchObject({ failed: false });

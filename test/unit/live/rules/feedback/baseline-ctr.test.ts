@@ -52,7 +52,7 @@ describe('the baseline CTR', () => {
     expect(referenceOf([...queries, aClickedQuery({ cluster: 1000, shown: 4 })]).rates).toHaveLength(4);
   });
 
-  it('weights a sampled query by the queries that it represents', () => {
+  it('weights a sampled query by the number of queries that it represents', () => {
     // Sessions with clicks were always sampled, other sessions with probability 1/4; without weights, the CTR at rank 1
     // would be 1/2.
     const queries = Array.from({ length: 400 }, (_, cluster) =>
@@ -77,14 +77,14 @@ describe('the baseline CTR', () => {
     expect(covariance[0]?.[1]).toBeCloseTo(covariance[1]?.[0] ?? 1, 15);
   });
 
-  it('has twice the variance per query when each query is repeated', () => {
+  it('has the same variance if every query is repeated within its session', () => {
     const queries = baseline(400);
     const once = referenceOf(queries).covariance[0]?.[0] ?? 0;
     const twice = referenceOf([...queries, ...queries]).covariance[0]?.[0] ?? 0;
     expect(twice / once).toBeCloseTo(1, 6);
   });
 
-  it('survives being stored as JSON', () => {
+  it('is unchanged after storage as JSON', () => {
     const reference = referenceOf(baseline(150));
     expect(JSON.parse(JSON.stringify(reference))).toEqual(reference);
   });

@@ -11,7 +11,7 @@ export function minutesAfterNoon(minutes: number): Date {
   return new Date(NOON.getTime() + minutes * 60_000);
 }
 
-/** Returns a positive rating of `q1`, as it was sent. */
+/** Returns a positive thumb for `q1`, as ada sent it. */
 export function aFeedback(parts: Partial<Feedback> = {}): Feedback {
   return {
     id: null,
@@ -47,7 +47,7 @@ export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
   return { cluster: 's1', probability: 1, shown: 10, clickedRanks: [], ...parts };
 }
 
-/** Rates without uncertainty. */
+/** Returns a baseline with these click rates, without uncertainty. */
 export function aBaselineCtr(rates: readonly number[]): BaselineCtr {
   const covariance = rates.map(() => rates.map(() => 0));
   return { kind: 'baseline', rates: [...rates], covariance, queries: 1000, sessions: 1000, clicks: 1000 };

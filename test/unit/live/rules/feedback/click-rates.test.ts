@@ -46,7 +46,7 @@ describe('the clicked ranks of a query', () => {
     expect(ranksOf(aClick({ documentId: 'd2', rank: 1 }))).toEqual([2]);
   });
 
-  it('are those of the click without a document id', () => {
+  it('are taken from a click that has no document id', () => {
     expect(ranksOf(aClick({ rank: 2 }))).toEqual([2]);
   });
 
@@ -60,14 +60,17 @@ describe('the clicked ranks of a query', () => {
     ['a rank that was not shown', aClick({ rank: 4 }), 'notShown'],
     ['neither document nor rank', aClick({}), 'notShown'],
     ['a query that was not sampled', aClick({ queryId: 'q9', rank: 1 }), null],
-    ['a query of long ago', aClick({ rank: 1, occurredAt: minutesAfterNoon(31) }), 'late'],
-  ] as const)('exclude and report a click on %s', (_what, click, reason) => {
-    const { queries, leftOut } = clickedQueries([query], [click]);
-    expect(queries).toEqual([{ cluster: 's1', probability: 0.1, shown: 3, clickedRanks: [] }]);
-    expect(leftOut).toEqual({ notShown: 0, late: 0, ...(reason === null ? {} : { [reason]: 1 }) });
-  });
+    ['a query from long before', aClick({ rank: 1, occurredAt: minutesAfterNoon(31) }), 'late'],
+  ] as const)(
+    'exclude a click on %s, and count late clicks and clicks on documents that were not shown',
+    (_what, click, reason) => {
+      const { queries, leftOut } = clickedQueries([query], [click]);
+      expect(queries).toEqual([{ cluster: 's1', probability: 0.1, shown: 3, clickedRanks: [] }]);
+      expect(leftOut).toEqual({ notShown: 0, late: 0, ...(reason === null ? {} : { [reason]: 1 }) });
+    },
+  );
 
-  it('include a click at the very end of its time, and one from a clock that is behind', () => {
+  it('include a click at the very end of the attribution time, and one that a slow clock dates before the query', () => {
     expect(ranksOf(aClick({ rank: 1, occurredAt: minutesAfterNoon(30) }))).toEqual([1]);
     expect(ranksOf(aClick({ rank: 1, occurredAt: minutesAfterNoon(-1) }))).toEqual([1]);
   });
@@ -80,7 +83,7 @@ describe('the clicked ranks of a query', () => {
   });
 });
 
-it('considers clicks complete once the attribution time of the last query is over', () => {
+it('considers clicks complete for queries that are older than the attribution time', () => {
   const last = clicksCompleteUntil(NOON);
   expect(NOON.getTime() - last.getTime()).toBe(CLICK_ATTRIBUTION_MS);
 });
@@ -129,16 +132,21 @@ const aQuery: fc.Arbitrary<ClickedQuery> = fc
 
 describe('raw click rates', () => {
   it.each([
-    ['clicks of what was shown at rank 1', () => clickThroughRate(three, 1), 1 / 3, 3],
-    ['clicks of all that was shown', () => clickThroughRate(three, 10), 3 / 10, 3],
-    ['clicks of what was shown down to rank 2', () => clickThroughRate(three, 2), 2 / 6, 3],
-    ['queries with a click, one without results among those without', () => clickedQueryRate(three), 1 / 2, 4],
+    ['clicks on documents shown at rank 1', () => clickThroughRate(three, 1), 1 / 3, 3],
+    ['clicks on all shown documents', () => clickThroughRate(three, 10), 3 / 10, 3],
+    ['clicks on documents shown down to rank 2', () => clickThroughRate(three, 2), 2 / 6, 3],
+    [
+      'queries with a click, where a query without results counts as one without a click',
+      () => clickedQueryRate(three),
+      1 / 2,
+      4,
+    ],
     ['reciprocal ranks of the best clicked documents', () => clickedReciprocalRank(three), 3 / 4, 2],
   ])('equal hand-computed values: %s', (_what, measure, value, n) => {
     expect(rateOf(measure())).toMatchObject({ value, n });
   });
 
-  it('weight a sampled query by the queries that it represents', () => {
+  it('weight a sampled query by the number of queries that it represents', () => {
     const queries = [
       aClickedQuery({ cluster: 's1', probability: 0.25, clickedRanks: [1] }),
       aClickedQuery({ cluster: 's2', probability: 1 }),
@@ -146,7 +154,7 @@ describe('raw click rates', () => {
     expect(rateOf(clickThroughRate(queries, 1)).value).toBeCloseTo(4 / 5, 12);
   });
 
-  it('lie within their bounds, which lie within 0 and 1', () => {
+  it('lie within their confidence intervals, which lie within 0 and 1', () => {
     fc.assert(
       fc.property(fc.array(aQuery, { maxLength: 20 }), (queries) => {
         const outcomes = [
@@ -171,7 +179,7 @@ describe('raw click rates', () => {
     expect(rate.high).toBeCloseTo(high, 4);
   });
 
-  it('have wider bounds when the same clicks come from fewer sessions', () => {
+  it('have a wider interval if the same clicks come from fewer sessions', () => {
     const widths = [1, 4].map((perSession) => {
       const { low, high } = rateOf(clickThroughRate(alikeSessions(400, perSession), 1));
       return high - low;
@@ -179,7 +187,7 @@ describe('raw click rates', () => {
     expect((widths[1] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(2, 1);
   });
 
-  it('have the bounds of single queries when queries of a session are independent', () => {
+  it('have the interval of separate queries if the queries of a session are independent', () => {
     // Sessions of two queries with clicks on neither, the first, the second or both, equally often.
     const queries = Array.from({ length: 800 }, (_, i) => {
       const cluster = Math.floor(i / 2);
@@ -193,43 +201,46 @@ describe('raw click rates', () => {
     expect(high).toBeCloseTo(wilson.high, 3);
   });
 
-  it('have very wide bounds when two sessions disagree', () => {
+  it('have a very wide interval if two sessions disagree', () => {
     const queries = [aClickedQuery({ cluster: 's1', clickedRanks: [1] }), aClickedQuery({ cluster: 's2' })];
     const { low, high } = rateOf(clickThroughRate(queries, 1));
     expect(low).toBeLessThan(0.01);
     expect(high).toBeGreaterThan(0.99);
   });
 
-  it('claim no certainty when no session clicked', () => {
+  it('do not claim certainty if no session has a click', () => {
     const queries = Array.from({ length: 20 }, (_, cluster) => aClickedQuery({ cluster }));
     const { value, low, high } = rateOf(clickedQueryRate(queries));
     expect([value, low]).toEqual([0, 0]);
     expect(high).toBeGreaterThan(0.16);
   });
 
-  it.each([15, 100])('cover the truth in about 95 % of windows of %d sessions', (sessions) => {
-    const uniform = uniforms(5);
-    const chances = [0.4, 0.2, 0.1];
-    let covered = 0;
-    const windows = 400;
-    for (let window = 0; window < windows; window++) {
-      const queries = Array.from({ length: sessions }, (_, cluster) => {
-        // Half of the users click twice as often as usual, and the other half never click.
-        const mood = uniform() < 0.5 ? 2 : 0;
-        return Array.from({ length: 1 + (cluster % 3) }, () =>
-          aClickedQuery({
-            cluster,
-            shown: 3,
-            clickedRanks: [1, 2, 3].filter((rank) => uniform() < mood * (chances[rank - 1] ?? 0)),
-          }),
-        );
-      }).flat();
-      const { low, high } = rateOf(clickThroughRate(queries, 1));
-      if (low <= 0.4 && 0.4 <= high) covered++;
-    }
-    expect(covered / windows).toBeGreaterThan(0.92);
-    expect(covered / windows).toBeLessThan(0.99);
-  });
+  it.each([15, 100])(
+    'have an interval that contains the true rate in about 95 % of windows of %d sessions',
+    (sessions) => {
+      const uniform = uniforms(5);
+      const chances = [0.4, 0.2, 0.1];
+      let covered = 0;
+      const windows = 400;
+      for (let window = 0; window < windows; window++) {
+        const queries = Array.from({ length: sessions }, (_, cluster) => {
+          // Half of the users click twice as often as usual, and the other half never click.
+          const mood = uniform() < 0.5 ? 2 : 0;
+          return Array.from({ length: 1 + (cluster % 3) }, () =>
+            aClickedQuery({
+              cluster,
+              shown: 3,
+              clickedRanks: [1, 2, 3].filter((rank) => uniform() < mood * (chances[rank - 1] ?? 0)),
+            }),
+          );
+        }).flat();
+        const { low, high } = rateOf(clickThroughRate(queries, 1));
+        if (low <= 0.4 && 0.4 <= high) covered++;
+      }
+      expect(covered / windows).toBeGreaterThan(0.92);
+      expect(covered / windows).toBeLessThan(0.99);
+    },
+  );
 
   it('are insufficient data without queries, never NaN', () => {
     for (const outcome of [clickThroughRate([], 10), clickedQueryRate([]), clickedReciprocalRank(three.slice(2))]) {

@@ -17,13 +17,13 @@ describe('the interval of a weighted count', () => {
     [10, 4.7954, 18.3904, 0.003],
     [20, 12.2165, 30.8884, 0.002],
     [100, 81.3637, 121.627, 0.001],
-  ])('of %d events of weight 1 is that of Poisson', (count, low, high, relative) => {
+  ])('of %d events of weight 1 is the Poisson interval', (count, low, high, relative) => {
     const interval = weightedCountInterval(count, count, 1, Z);
     expect(Math.abs(interval.low / low - 1)).toBeLessThan(relative);
     expect(Math.abs(interval.high / high - 1)).toBeLessThan(Math.min(relative, 0.01));
   });
 
-  it('of no events is 0 to 3.7', () => {
+  it('of no events is 0 to 3.7 times the weight', () => {
     const { low, high } = weightedCountInterval(0, 0, 2, Z);
     expect(low).toBe(0);
     expect(Math.abs(high / (2 * 3.6889) - 1)).toBeLessThan(0.01);
@@ -90,7 +90,7 @@ describe('clicks over expected clicks', () => {
     expect(coec.n).toBe(3);
   });
 
-  it('weight clicks and expected clicks alike, by the queries that a sample represents', () => {
+  it('weight clicks and expected clicks alike, by the number of queries that a sample represents', () => {
     const queries = [
       aClickedQuery({ cluster: 's1', probability: 0.1, shown: 1, clickedRanks: [1] }),
       aClickedQuery({ cluster: 's2', probability: 1, shown: 2 }),
@@ -119,7 +119,7 @@ describe('clicks over expected clicks', () => {
     expect(coecOf([...queries, empty])).toEqual(coecOf(queries));
   });
 
-  it('claim no certainty without clicks', () => {
+  it('do not claim certainty without clicks', () => {
     const queries = Array.from({ length: 50 }, (_, cluster) => aClickedQuery({ cluster, shown: 2 }));
     const { value, low, high } = coecOf(queries);
     expect([value, low]).toEqual([0, 0]);
@@ -129,7 +129,7 @@ describe('clicks over expected clicks', () => {
     expect(high).toBeLessThan(0.16);
   });
 
-  it('claim no certainty when all sessions clicked alike', () => {
+  it('do not claim certainty if all sessions clicked alike', () => {
     const queries = Array.from({ length: 30 }, (_, cluster) => aClickedQuery({ cluster, shown: 1, clickedRanks: [1] }));
     const { value, low, high } = coecOf(queries);
     expect(value).toBeCloseTo(2.5, 12);
@@ -137,7 +137,7 @@ describe('clicks over expected clicks', () => {
     expect(high).toBeGreaterThan(3.3);
   });
 
-  it('have wider bounds with an uncertain baseline', () => {
+  it('have a wider interval with an uncertain baseline', () => {
     const queries = Array.from({ length: 200 }, (_, cluster) =>
       aClickedQuery({ cluster, shown: 2, clickedRanks: cluster % 5 < 2 ? [1] : [] }),
     );
@@ -163,7 +163,7 @@ describe('clicks over expected clicks', () => {
     });
   });
 
-  it('lie within their bounds, which are finite and never negative', () => {
+  it('lie within their confidence interval, which is finite and never negative', () => {
     const aQuery = fc.record({
       cluster: fc.integer({ min: 0, max: 5 }),
       probability: fc.constantFrom(1, 0.5, 0.01, 1e-6),

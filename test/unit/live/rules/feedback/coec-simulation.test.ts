@@ -87,13 +87,13 @@ const anyShown = (uniform: () => number): number => 1 + Math.floor(uniform() * 1
 
 describe('clicks over expected clicks, by simulation', () => {
   it.each<[string, Traffic, Traffic]>([
-    ['that are clicked as in the baseline', { sessions: 600 }, { sessions: 150 }],
-    ['of few sessions', { sessions: 600 }, { sessions: 15 }],
-    ['as long as the baseline', { sessions: 200 }, { sessions: 200 }],
-    ['that are clicked half as often', { sessions: 600 }, { sessions: 150, lift: 0.5 }],
+    ['with the click rate of the baseline', { sessions: 600 }, { sessions: 150 }],
+    ['with few sessions', { sessions: 600 }, { sessions: 15 }],
+    ['with as many sessions as the baseline', { sessions: 200 }, { sessions: 200 }],
+    ['with half the click rate', { sessions: 600 }, { sessions: 150, lift: 0.5 }],
     ['in which fewer documents are shown', { sessions: 600 }, { sessions: 150, shown: fewShown }],
     ['in which a varying number of documents is shown', { sessions: 1500, shown: anyShown }, { sessions: 150 }],
-  ])('are unbiased, and bounds cover the truth in 95 % of windows %s', (_what, base, window) => {
+  ])('are unbiased, and their intervals contain the true value in 95 % of windows %s', (_what, base, window) => {
     const { mean, coverage } = simulate(11, base, window);
     // With 300 windows and 15 baselines, chance cannot explain results beyond these limits.
     expect(Math.abs(mean / (window.lift ?? 1) - 1)).toBeLessThan(0.03);
@@ -101,7 +101,7 @@ describe('clicks over expected clicks, by simulation', () => {
     expect(coverage).toBeLessThan(0.98);
   });
 
-  it('are unbiased in a sample that contains more negative feedback', () => {
+  it('are unbiased in a sample with too many dissatisfied users', () => {
     const { mean, coverage } = simulate(12, { sessions: 800, keep }, { sessions: 200, keep });
     expect(Math.abs(mean - 1)).toBeLessThan(0.03);
     expect(coverage).toBeGreaterThan(0.92);
@@ -116,7 +116,7 @@ describe('clicks over expected clicks, by simulation', () => {
     expect(biased.kind === 'coec' && biased.high).toBeLessThan(0.8);
   });
 
-  it('depend on how often users click, but not on positions, in contrast to the raw CTR', () => {
+  it('depend on how often users click, but, unlike the raw CTR, not on how many documents are shown', () => {
     const ten = simulate(14, { sessions: 600 }, { sessions: 100 });
     const three = simulate(14, { sessions: 600 }, { sessions: 100, shown: fewShown });
     const less = simulate(14, { sessions: 600 }, { sessions: 100, lift: 0.7 });

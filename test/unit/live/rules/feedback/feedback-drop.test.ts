@@ -40,7 +40,7 @@ function dropOf(buckets: readonly OpinionBucket[], baseline = usual) {
   return drop;
 }
 
-describe('a drop of feedback', () => {
+describe('a drop in positive feedback', () => {
   it.each([1, 2, 3, 4, 5])('from 0.8 to 0.33 is found within 60 opinions (seed %i)', (seed) => {
     const before = opinions(200, 1, 0.8, { seed });
     const after = opinions(60, 1, 0.33, { seed: seed + 100, startMs: 200 * BUCKET });
@@ -58,7 +58,7 @@ describe('a drop of feedback', () => {
     expect(dropOf(sparse).evidenceRatio).toBeGreaterThan(1);
   });
 
-  it('is not reported in a hundred days without a drop, evaluated after every bucket', () => {
+  it('is not reported on any of a hundred days without a change, evaluated every hour', () => {
     let [days, fired] = [0, 0];
     for (let seed = 1; seed <= 100; seed++) {
       const day = opinions(PER_DAY, 2, 0.8, { seed });
@@ -68,18 +68,18 @@ describe('a drop of feedback', () => {
     expect({ days, fired }).toEqual({ days: 100, fired: 0 });
   });
 
-  it('of at most 5 points is not reported, however long it lasts', () => {
+  it('of less than 5 points is not reported, however many opinions show it', () => {
     expect(dropOf(opinions(PER_DAY, 50, 0.76)).evidenceRatio).toBeLessThan(1);
   });
 
-  it('is over once the latest opinions have recovered', () => {
+  it('is resolved once the latest opinions have recovered', () => {
     const bad = opinions(144, 2, 0.33, { seed: 3 });
     expect(dropOf(bad).evidenceRatio).toBeGreaterThan(1);
     const back = opinions(30, 2, 0.8, { seed: 4, startMs: 144 * BUCKET });
     expect(dropOf([...bad, ...back]).evidenceRatio).toBe(0);
   });
 
-  it('has a smaller e-value when the usual share varies more than by chance', () => {
+  it('has a smaller e-value if the baseline varies more than by chance', () => {
     const bad = opinions(40, 1, 0.5, { seed: 5 });
     expect(dropOf(bad, { ...usual, phi: 4 }).evidenceRatio).toBeLessThan(dropOf(bad).evidenceRatio);
   });
@@ -91,14 +91,14 @@ describe('a drop of feedback', () => {
 });
 
 describe('the baseline of feedback', () => {
-  it('counts its opinions, and has no overdispersion when only chance varies', () => {
+  it('counts its opinions, and has no overdispersion if they vary only by chance', () => {
     const baseline = feedbackBaseline(opinions(7 * PER_DAY, 1, 0.8));
     if ('kind' in baseline) throw new Error('there are opinions');
     expect(baseline.positive + baseline.negative).toBe(7 * PER_DAY);
     expect(baseline.phi).toBeLessThan(2);
   });
 
-  it('reflects differences between days and nights, but not one bad day', () => {
+  it('has overdispersion if days and nights differ, but not because of a single bad half day', () => {
     const days = Array.from({ length: 14 }, (_, half) =>
       opinions(PER_DAY / 2, 4, half % 2 === 0 ? 0.95 : 0.65, { seed: half + 1, startMs: (half * DAY) / 2 }),
     ).flat();
@@ -114,7 +114,7 @@ describe('the baseline of feedback', () => {
     expect(feedbackBaseline(opinions(50, 1, 0.8))).not.toHaveProperty('kind');
   });
 
-  it('splits a day into buckets of 5 minutes, with a minimum of one minute', () => {
+  it('has buckets of 5 minutes for a window of a day, and of at least one minute', () => {
     expect([DAY, 3_600_000, 300_000].map(bucketLengthMs)).toEqual([300_000, 60_000, 60_000]);
   });
 });

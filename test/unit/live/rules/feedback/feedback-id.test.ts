@@ -27,7 +27,7 @@ const anyFeedback = fc.record({
   comment: aName,
 });
 
-describe('the id of a feedback', () => {
+describe('the id of a feedback item', () => {
   it('is the given id', () => {
     expect(idOf({ id: 'mine' })).toBe('mine');
   });
@@ -39,9 +39,9 @@ describe('the id of a feedback', () => {
   });
 
   it.each([
-    ['a changed mind', { value: false }],
-    ['a mind that changed back later', { occurredAt: minutesAfterNoon(2) }],
-    ['a comment that was added', { comment: 'It was the wrong page.' }],
+    ['a changed opinion', { value: false }],
+    ['an opinion that changed back later', { occurredAt: minutesAfterNoon(2) }],
+    ['an added comment', { comment: 'It was the wrong page.' }],
     ['another query', { queryId: 'q2' }],
     ['another pipeline', { pipeline: 'intranet' }],
     ['another kind', { kind: 'rating' }],
@@ -65,23 +65,26 @@ describe('the id of a feedback', () => {
   it.each([
     ['has neither id nor time', {}, true],
     ['has an id', { id: 'mine' }, false],
-    ['has a time, and so an id of its own', { occurredAt: NOON }, false],
-  ])('may be repeated by an opinion that changed back, when the feedback %s', (_what, parts, expected) => {
-    expect(mayRepeat(aFeedback({ id: null, occurredAt: null, ...parts }))).toBe(expected);
-  });
+    ['has a time', { occurredAt: NOON }, false],
+  ])(
+    'may repeat after a change of opinion only without a given id and time: the feedback %s',
+    (_what, parts, expected) => {
+      expect(mayRepeat(aFeedback({ id: null, occurredAt: null, ...parts }))).toBe(expected);
+    },
+  );
 
   it('is equal only for equal feedback', () => {
     fc.assert(
       fc.property(anyFeedback, anyFeedback, aName, aName, (a, b, authorA, authorB) => {
-        const saysTheSame =
+        const isSameFeedback =
           JSON.stringify([{ ...a, userId: null }, authorA]) === JSON.stringify([{ ...b, userId: null }, authorB]);
-        expect(feedbackId(a, authorA, hash) === feedbackId(b, authorB, hash)).toBe(saysTheSame);
+        expect(feedbackId(a, authorA, hash) === feedbackId(b, authorB, hash)).toBe(isSameFeedback);
       }),
       { numRuns: 500 },
     );
   });
 
-  it('does not contain the user id of the service', () => {
+  it('is not derived from the plain user id', () => {
     let hashed = '';
     feedbackId(aFeedback({ userId: 'ada@example.org' }), 'hash-of-ada', (text) => {
       hashed = text;

@@ -16,16 +16,19 @@ describe('the positive ratio', () => {
     [15, 133, 0.0624, 0.1605],
     [0, 20, 0, 0.1611],
     [1, 28, 0.0061, 0.1718],
-  ])('of %d positive and %d negative opinions has the bounds %d and %d', (positive, negative, low, high) => {
-    const ratio = positiveRatio({ positive, negative });
-    expect(ratio).toMatchObject({ kind: 'ratio', n: positive + negative, positive, negative });
-    if (ratio.kind !== 'ratio') throw new Error('There were too few opinions.');
-    expect(ratio.value).toBe(positive / (positive + negative));
-    expect(ratio.low).toBeCloseTo(low, 4);
-    expect(ratio.high).toBeCloseTo(high, 4);
-  });
+  ])(
+    'of %d positive and %d negative opinions has the confidence interval %d to %d',
+    (positive, negative, low, high) => {
+      const ratio = positiveRatio({ positive, negative });
+      expect(ratio).toMatchObject({ kind: 'ratio', n: positive + negative, positive, negative });
+      if (ratio.kind !== 'ratio') throw new Error('There were too few opinions.');
+      expect(ratio.value).toBe(positive / (positive + negative));
+      expect(ratio.low).toBeCloseTo(low, 4);
+      expect(ratio.high).toBeCloseTo(high, 4);
+    },
+  );
 
-  it('lies within its bounds and these within 0 and 1', () => {
+  it('lies within its confidence interval, which lies within 0 and 1', () => {
     const count = fc.oneof(fc.nat({ max: 20 }), fc.nat({ max: 2 ** 40 }));
     fc.assert(
       fc.property(count, count, (positive, negative) => {
@@ -41,7 +44,7 @@ describe('the positive ratio', () => {
     );
   });
 
-  it('returns the number of opinions when there are too few', () => {
+  it('is insufficient data with the number of opinions if there are too few', () => {
     expect(positiveRatio({ positive: 3, negative: 1 }, 5)).toEqual({
       kind: 'insufficient_data',
       of: 'opinions',
@@ -50,7 +53,7 @@ describe('the positive ratio', () => {
     });
   });
 
-  it.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])('of %d opinions is a bug of the caller', (positive) => {
+  it.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])('rejects a count of %d opinions', (positive) => {
     expect(() => positiveRatio({ positive, negative: 1 })).toThrow(RangeError);
     expect(() => positiveRatio({ positive: 1, negative: positive })).toThrow(RangeError);
   });

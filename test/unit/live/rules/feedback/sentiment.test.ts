@@ -70,7 +70,7 @@ describe('a rating', () => {
   });
 
   it.each([0, 5.5, -1, null, true, '5', Number.NaN, Number.POSITIVE_INFINITY])(
-    'of %j does not fit a scale of 1 to 5, and the rejection states the valid values',
+    'of %j is rejected on a scale of 1 to 5, with the valid values',
     (value) => {
       expect(read('rating', value)).toEqual({
         kind: 'refused',
@@ -80,7 +80,7 @@ describe('a rating', () => {
   );
 });
 
-describe('a relevance', () => {
+describe('a relevance score', () => {
   it.each([
     [0, 'negative', 0],
     [1, 'positive', 1],
@@ -111,13 +111,13 @@ describe('behaviour', () => {
     for (const value of [null, true, 1]) expect(read(kind, value)).toEqual(reading(sentiment, 1));
   });
 
-  it('with a value that may contain a query text is rejected without quoting it', () => {
+  it('with a value that may contain a query text is rejected without quoting the value', () => {
     const outcome = read('reformulation', 'where does Ada Lovelace live');
     expect(outcome).toEqual({ kind: 'refused', message: expect.stringContaining('value must be omitted') });
     expect(JSON.stringify(outcome)).not.toContain('Ada');
   });
 
-  it('that did not happen is rejected', () => {
+  it('with the value false or 0 is rejected', () => {
     expect(read('click', false)).toMatchObject({ kind: 'refused' });
     expect(read('copy', 0)).toMatchObject({ kind: 'refused' });
   });
@@ -161,7 +161,7 @@ describe('a scale', () => {
     [{ positive_from: 2 }, 'negative_to below positive_from'],
     [{ negative_to: 0 }, 'no value is negative'],
     [{ positive_from: 6 }, 'no value is positive'],
-  ])('with %j is invalid, with the reason', (changes, problem) => {
+  ])('with %j is invalid for a stated reason', (changes, problem) => {
     expect(scaleProblem({ ...outOfFive, ...changes })).toContain(problem);
   });
 });

@@ -59,24 +59,24 @@ const aBatch = fc.uniqueArray(
 );
 
 describe('the cap of a user', () => {
-  it('does not apply to citations, and citations do not use it up', () => {
+  it('neither applies to citations nor counts them', () => {
     const citations = several(10, { kind: 'citation' });
     const batch = [...citations, ...several(3)];
     expect(withinCaps(batch, [])).toEqual([...citations.map(() => true), true, true, false]);
     expect(capDays(citations)).toEqual([]);
   });
 
-  it('counts feedback up to the cap of an hour and stores the rest uncounted', () => {
+  it('admits feedback up to the limit of an hour', () => {
     expect(withinCaps(several(4), [])).toEqual([true, true, false, false]);
   });
 
-  it('starts again with the next hour, up to the cap of the day', () => {
+  it('starts again every hour, up to the limit of the day', () => {
     const batch = [...several(4), ...several(3, { occurredAt: minutesAfterNoon(60) })];
     expect(withinCaps(batch, [])).toEqual([true, true, false, false, true, false, false]);
     expect(withinCaps(several(1, { occurredAt: minutesAfterNoon(720) }), [])).toEqual([true]);
   });
 
-  it('includes what is already counted in the same hour and day', () => {
+  it('includes feedback that was already counted in the same hour and day', () => {
     const row = {
       pipeline: 'support-docs',
       subject: capSubjectOf(aCandidate()),
@@ -136,7 +136,7 @@ describe('the cap of a user', () => {
     );
   });
 
-  it('requests each day and subject once', () => {
+  it('lists each day and subject of a batch once', () => {
     const batch = [
       ...several(3),
       ...several(2, { userHash: null }),
@@ -164,7 +164,7 @@ describe('the cap of a user', () => {
     ]);
   });
 
-  it('accepts a diligent user by default, and stops a script', () => {
+  it('stops a script at the hourly limit by default', () => {
     const answers = withinCaps(several(1000, { kind: 'thumb', occurredAt: NOON, caps: defaultFeedbackCaps }), []);
     expect(answers.filter(Boolean)).toHaveLength(defaultFeedbackCaps.explicit.per_hour);
   });

@@ -53,7 +53,7 @@ const cases: readonly Case[] = [
     sessionId: 'conv_5j66UpCpwteGg4YSxUnt7lPY',
   },
   {
-    convention: 'OTel GenAI as it was: documents as JSON text, top_k of the request, ids beyond 2^53',
+    convention: 'earlier OTel GenAI: documents as JSON text, top_k of the request, ids beyond 2^53',
     spans: [
       aSpan({
         attributes: {
@@ -73,7 +73,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    convention: 'OpenInference, LlamaIndex 4.4.5: nodes with scores, the embedding span inside of the retriever',
+    convention: 'OpenInference, LlamaIndex 4.4.5: nodes with scores, the embedding span inside the retriever',
     spans: [
       aSpan({
         id: 2,
@@ -141,7 +141,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    convention: 'OpenInference, Haystack 0.1.36: the retriever is given only the vector, which the embedder has',
+    convention: 'OpenInference, Haystack 0.1.36: the text and vector only in the embedder span',
     spans: [
       aSpan({
         id: 2,
@@ -179,7 +179,7 @@ const cases: readonly Case[] = [
     embedder: 'thenlper/gte-large',
   },
   {
-    convention: 'OpenInference, LangChain.js 4.1.1: no ids among the documents, but in the output',
+    convention: 'OpenInference, LangChain.js 4.1.1: ids only in the output',
     spans: [
       aSpan({
         name: 'VectorStoreRetriever',
@@ -212,7 +212,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    convention: 'OpenInference, LangChain for Python 0.1.70: page_content, an id of null, the source as metadata',
+    convention: 'OpenInference, LangChain for Python 0.1.70: page_content, a null id, the source in the metadata',
     spans: [
       aSpan({
         attributes: {
@@ -231,7 +231,7 @@ const cases: readonly Case[] = [
     results: [['faq.md', null]],
   },
   {
-    convention: 'LangChain, serialised documents',
+    convention: 'LangChain, serialized documents',
     spans: [
       aSpan({
         attributes: {
@@ -279,7 +279,7 @@ const cases: readonly Case[] = [
     userId: 'u-2',
   },
   {
-    convention: 'Langfuse 5.10.1, manual observation: objects in and out',
+    convention: 'Langfuse 5.10.1, manual observation: objects as input and output',
     spans: [
       aSpan({
         attributes: {
@@ -326,8 +326,7 @@ const cases: readonly Case[] = [
     userId: 'u-3',
   },
   {
-    convention:
-      'OpenLLMetry 0.62.4, LlamaIndex: a retriever of any name, which calls itself, without a kind of its own',
+    convention: 'OpenLLMetry 0.62.4, LlamaIndex: nested spans of a custom retriever, without a retriever kind',
     spans: [
       aSpan({
         name: 'HelpPages.workflow',

@@ -54,20 +54,20 @@ describe('documents are read from', () => {
       ],
     ],
     [
-      'what Python prints of tuples',
+      'tuples printed by Python',
       "[(Document(id='a', metadata={}, page_content='x'), 0.9), (Document(id='b', page_content='y'), np.float32(0.4))]",
       a1b2,
     ],
-    ['what Python prints of a dictionary', "{'documents': [{'id': 'a', 'score': None}, {'id': 'b', 'new': True}]}", ab],
+    ['a dictionary printed by Python', "{'documents': [{'id': 'a', 'score': None}, {'id': 'b', 'new': True}]}", ab],
     [
-      'printed documents as texts',
+      'documents printed as strings',
       [
         "page_content='x' metadata={'chunk_id': 'a', 'score': 0.9}",
         "page_content='y' metadata={'chunk_id': 'b', 'score': 0.4}",
       ],
       a1b2,
     ],
-    ['JSON texts', ['{"id": "a", "score": 0.9}', '{"document.id": "b", "document.score": 0.4}'], a1b2],
+    ['JSON strings', ['{"id": "a", "score": 0.9}', '{"document.id": "b", "document.score": 0.4}'], a1b2],
     [
       'Elasticsearch',
       {
@@ -158,12 +158,12 @@ describe('documents are read from', () => {
       a1b2,
     ],
     [
-      'LangChain, serialised',
+      'serialized LangChain documents',
       [{ lc: 1, id: ['langchain', 'Document'], kwargs: { id: 'a', page_content: 'x' } }, { kwargs: { id: 'b' } }],
       ab,
     ],
     [
-      'columns of Chroma',
+      'Chroma columns',
       { ids: [['a', 'b']], distances: [[0.1, 0.6]], documents: [['x', 'y']], metadatas: [[{}, null]] },
       ab,
     ],
@@ -177,7 +177,7 @@ describe('documents are read from', () => {
       ],
     ],
     ['a batch of one query', [[{ id: 'a' }, { id: 'b' }]], ab],
-    ['a wrapper of a wrapper', { response: { docs: [{ id: 'a' }, { id: 'b' }] } }, ab],
+    ['nested wrappers', { response: { docs: [{ id: 'a' }, { id: 'b' }] } }, ab],
     [
       'scores in metadata',
       [
@@ -205,7 +205,7 @@ describe('documents are read from', () => {
         ['9007199254740993', null],
       ],
     ],
-    ['an empty answer of Chroma', { ids: [[]], documents: [[]] }, []],
+    ['an empty Chroma response', { ids: [[]], documents: [[]] }, []],
     [
       'MongoDB',
       [
@@ -237,9 +237,9 @@ describe('documents are read from', () => {
       },
       ab,
     ],
-    ['OpenLLMetry’s callbacks', { outputs: { documents: [{ id: 'a' }, { id: 'b' }] }, kwargs: { tags: [] } }, ab],
+    ['OpenLLMetry callbacks', { outputs: { documents: [{ id: 'a' }, { id: 'b' }] }, kwargs: { tags: [] } }, ab],
     [
-      'what DSPy prints',
+      'a prediction printed by DSPy',
       "Prediction(\n    passages=['one', 'two']\n)",
       [
         [expect.stringMatching(/^sha256:/), null],
@@ -247,7 +247,7 @@ describe('documents are read from', () => {
       ],
     ],
     [
-      'what Haystack prints, with an apostrophe in a text',
+      'documents printed by Haystack, with an apostrophe in a text',
       [
         "Document(id=a, content: 'it's, so (to say) one', meta: {'score': 7}, score: 0.9, embedding: vector of size 3)",
         "Document(id=b, content: 'y', score: 0.4)",
@@ -255,7 +255,7 @@ describe('documents are read from', () => {
       a1b2,
     ],
     [
-      'JSON texts of which one was cut off',
+      'JSON strings, one of them truncated',
       ['{"id": "a", "score": 0.9}', '{"id": "b", "text": "so lo'],
       [
         ['a', 0.9],
@@ -263,7 +263,7 @@ describe('documents are read from', () => {
       ],
     ],
     [
-      'ids of which one was cut within a character',
+      'ids, one of them truncated inside a character',
       [
         { id: 'a', score: 0.9 },
         { id: 'b\ufffd', score: 0.4 },
@@ -278,24 +278,24 @@ describe('documents are read from', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['answers to several queries', [[{ id: 'a' }, { id: 'b' }], [{ id: 'c' }]], 'unknown_shape'],
+    ['results of several queries', [[{ id: 'a' }, { id: 'b' }], [{ id: 'c' }]], 'unknown_shape'],
     ['a text', 'The answer is 42.', 'unknown_shape'],
     ['one object', { answer: 'x' }, 'unknown_shape'],
     ['a vector', [0.1, 0.2, 0.3], 'unidentified'],
-    ['a cut off list', '[{"id": "a", "text": "x"}, {"id": "b", "te', 'cut_off'],
-    ['a cut off list of Python', "[{'id': 'a'}, {'id': 'b", 'cut_off'],
+    ['a truncated list', '[{"id": "a", "text": "x"}, {"id": "b", "te', 'cut_off'],
+    ['a truncated Python list', "[{'id': 'a'}, {'id': 'b", 'cut_off'],
     ['null', 'null', 'no_documents'],
     ['None', 'None', 'no_documents'],
     ['a hidden value', '__REDACTED__', 'hidden'],
     ['a value scrubbed by Logfire', "[Scrubbed due to 'password']", 'hidden'],
-  ])('nothing, but with the reason: %s', (_, output, reason) => {
+  ])('no unreadable output, which is reported with a reason: %s', (_, output, reason) => {
     const value = typeof output === 'string' ? output : JSON.stringify(output);
     const attributes = { 'openinference.span.kind': 'RETRIEVER', 'output.value': value };
     expect(extract([aSpan({ attributes })])).toMatchObject({ queries: [], unreadableRetrievers: [{ reason }] });
   });
 });
 
-it('derives ids of documents independent of their scores, in every format', () => {
+it('derives document ids that do not depend on the score, in every format', () => {
   const forms: ((content: string, score: number) => unknown)[] = [
     (content, score) => [{ content, score }],
     (content, score) => [[content, score]],
@@ -323,7 +323,7 @@ it('derives ids of documents independent of their scores, in every format', () =
   );
 });
 
-it('keeps the rank of a document without id and text under a unique id', () => {
+it('keeps a document without id and text at its rank, under a unique id', () => {
   const output = [{ id: 'a' }, { score: 0.5 }, { id: 'c' }];
   expect(resultsOf(output)?.map(([id]) => id)).toEqual(['a', `unidentified:${queryId(1)}#2`, 'c']);
 });
@@ -334,7 +334,7 @@ describe('the query is read from', () => {
     ['named arguments of a call', { args: [], kwargs: { query: 'how?', k: 3 } }, 'how?'],
     ['an argument that is an object', { args: [{ question: 'how?' }], kwargs: {} }, 'how?'],
     ['positional arguments', ['how?', 3], 'how?'],
-    ['positional arguments behind an object', [{ filter: {} }, 'how?'], 'how?'],
+    ['positional arguments after an object', [{ filter: {} }, 'how?'], 'how?'],
     [
       'messages',
       {
@@ -355,29 +355,29 @@ describe('the query is read from', () => {
     ],
     ['a query bundle', { query_bundle: { query_str: 'how?', embedding: null } }, 'how?'],
     ['inputs', { inputs: 'how?', tags: [] }, 'how?'],
-    ['what Python prints', "{'query': 'how?', 'filter': None}", 'how?'],
+    ['a dictionary that Python printed', "{'query': 'how?', 'filter': None}", 'how?'],
     ['a number', { query: 2024 }, '2024'],
     [
-      'messages of several parts',
+      'messages with several parts',
       { messages: [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text: 'how?' }] }] },
       'how?',
     ],
     ['messages of OTel GenAI', [{ role: 'user', parts: [{ type: 'text', content: 'how?' }] }], 'how?'],
     [
-      'serialised messages of LangChain',
+      'serialized LangChain messages',
       { messages: [[{ lc: 1, type: 'constructor', kwargs: { content: 'how?', type: 'human' } }]] },
       'how?',
     ],
-    ['arguments behind the object of a method', { args: ['<app.Search object at 0x7f3a>', 'how?'] }, 'how?'],
-    ['no query', { args: [], kwargs: { collection: 'x' } }, null],
-    ['numbers', [0.1, 0.2], null],
+    ['arguments after the object of a method', { args: ['<app.Search object at 0x7f3a>', 'how?'] }, 'how?'],
+    ['arguments without a query, as null', { args: [], kwargs: { collection: 'x' } }, null],
+    ['numbers, as null', [0.1, 0.2], null],
   ])('%s', (_, input, text) => {
     const value = typeof input === 'string' ? input : JSON.stringify(input);
     expect(query({ 'input.value': value, 'output.value': '[]' })?.text ?? null).toBe(text);
   });
 });
 
-describe('retrievers without a retriever type', () => {
+describe('retrievers without a standard type', () => {
   const documents = JSON.stringify([
     { pageContent: 'x', metadata: {}, id: 'a' },
     { pageContent: 'y', metadata: { source: 'b' } },
@@ -387,7 +387,7 @@ describe('retrievers without a retriever type', () => {
       aSpan({ attributes: { 'langfuse.observation.type': 'span', 'langfuse.observation.input': 'how?', ...more } }),
     ]);
 
-  it('of Langfuse’s LangChain.js handler are recognized by their documents', () => {
+  it('from the LangChain.js handler of Langfuse are recognized by their documents or retriever name', () => {
     expect(langfuse({ 'langfuse.observation.output': documents }).queries).toMatchObject([
       { text: 'how?', results: [{ id: 'a' }, { id: 'b' }] },
     ]);
@@ -403,7 +403,7 @@ describe('retrievers without a retriever type', () => {
       });
   });
 
-  it('of MLflow are recognized by its type, and its JSON-encoded texts are parsed', () => {
+  it('from MLflow are recognized by their span type, and JSON-encoded texts are parsed', () => {
     const mlflow = (type: string, input: unknown) =>
       extract([
         aSpan({
@@ -419,7 +419,7 @@ describe('retrievers without a retriever type', () => {
     expect(mlflow('CHAIN', 'how?')).toMatchObject({ queries: [], unreadableRetrievers: [] });
   });
 
-  it('of Spring AI may have quoted texts without escapes', () => {
+  it('from Spring AI are read even if quotes and line breaks in texts are not escaped', () => {
     const attributes = {
       'db.vector.query.content': 'how?',
       'db.vector.query.response.documents': '["He said "hi"\nand left", "two"]',
@@ -432,7 +432,7 @@ describe('retrievers without a retriever type', () => {
     expect(raw).toEqual(escaped);
   });
 
-  it('of LangSmith’s exporter are not taken for embeddings, nor its chains for retrievers', () => {
+  it('from the LangSmith exporter are not mistaken for embeddings, nor its chains for retrievers', () => {
     const langSmith = (kind: string) =>
       extract([
         aSpan({
@@ -449,7 +449,7 @@ describe('retrievers without a retriever type', () => {
   });
 });
 
-it('has no latency for a span without times, or that ends before it starts', () => {
+it('reads no latency from a span that lacks a time or ends before it starts', () => {
   const latencyOf = (startTimeUnixNano: bigint, endTimeUnixNano: bigint) =>
     extract([
       aSpan({

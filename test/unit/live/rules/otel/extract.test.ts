@@ -3,7 +3,7 @@ import { aRetriever, aSpan, extract, queryId, startMs, traceId } from './telemet
 
 const ids = (query: { results: readonly { id: string }[] } | undefined) => query?.results.map(({ id }) => id);
 
-describe('which spans are live queries', () => {
+describe('the extraction of live queries', () => {
   it('uses the outermost of nested retrievers, so that an ensemble is one query', () => {
     const { queries, ignoredSpans } = extract([
       aRetriever(['a', 'b'], { id: 1 }),
@@ -29,7 +29,7 @@ describe('which spans are live queries', () => {
     expect(spansWithoutPipeline).toBe(1);
   });
 
-  it('keeps two retrievals of one trace apart', () => {
+  it('returns two retrievals of one trace as two queries', () => {
     const { queries } = extract([aRetriever(['a'], { id: 2, parent: 1 }), aRetriever(['b'], { id: 3, parent: 1 })]);
     expect(queries.map(ids)).toEqual([['a'], ['b']]);
   });
@@ -89,7 +89,7 @@ describe('which spans are live queries', () => {
     });
   });
 
-  it('reads no live query from databases, models and chains', () => {
+  it('returns no live query for other databases, model calls and writes to a vector store', () => {
     const { queries, ignoredSpans } = extract([
       aSpan({ id: 1, attributes: { 'db.system': 'postgresql', 'db.operation': 'query' } }),
       aSpan({ id: 2, attributes: { 'openinference.span.kind': 'LLM', 'output.value': '{"documents":[]}' } }),
@@ -99,12 +99,12 @@ describe('which spans are live queries', () => {
     expect(ignoredSpans).toBe(3);
   });
 
-  it('counts a span once that an exporter sent twice', () => {
+  it('returns one query for a span that was exported twice', () => {
     const { queries } = extract([aRetriever(['a']), aRetriever(['a'])]);
     expect(queries).toHaveLength(1);
   });
 
-  it('loses no span to parents that form a circle', () => {
+  it('returns spans whose parents form a cycle', () => {
     const loop = [aRetriever(['a'], { id: 1, parent: 2 }), aRetriever(['a'], { id: 2, parent: 1 })];
     expect(extract(loop).queries).toHaveLength(2);
     expect(extract([aRetriever(['a'], { id: 1, parent: 1 })]).queries).toHaveLength(1);
@@ -112,12 +112,12 @@ describe('which spans are live queries', () => {
 });
 
 describe('a live query', () => {
-  it('has its time and its latency', () => {
+  it('has the start time and the duration of its span', () => {
     const [query] = extract([aRetriever(['a'])]).queries;
     expect(query).toMatchObject({ occurredAt: new Date(startMs), latencyMs: 250, traceId });
   });
 
-  it('has no time when the span has an invalid clock', () => {
+  it('has no time or no latency if the clock of the span is invalid', () => {
     const span = aRetriever(['a'], { startTimeUnixNano: 0n, endTimeUnixNano: 1_000_000_000_000_000_000n });
     expect(extract([span]).queries).toMatchObject([{ occurredAt: null, latencyMs: null }]);
     const backwards = aRetriever(['a'], { endTimeUnixNano: 5n });
@@ -151,21 +151,21 @@ describe('a live query', () => {
   it.each([
     ['a year', '2024', '2024'],
     ['a phrase in quotes', '"reset password"', '"reset password"'],
-    ['JSON without a query in it', '{"filter":{"lang":"en"}}', null],
+    ['JSON without a query', '{"filter":{"lang":"en"}}', null],
     ['broken JSON', '{"query": "reset', '{"query": "reset'],
-    ['a list of one', '["reset"]', 'reset'],
-    ['a bundle inside', '{"str_or_query_bundle":{"query_str":"reset"}}', 'reset'],
+    ['a list of one text', '["reset"]', 'reset'],
+    ['a nested query bundle', '{"str_or_query_bundle":{"query_str":"reset"}}', 'reset'],
     ['a redacted query', '__REDACTED__', null],
     ['a query scrubbed by Logfire', "[Scrubbed due to 'password']", null],
     ['a query with NUL and half a surrogate pair', 'a\0b\uD800c\n', 'a\uFFFDb\uFFFDc\n'],
-  ])('reads the query from %s', (_, input, text) => {
+  ])('takes its text from an input that is %s', (_, input, text) => {
     const span = aSpan({
       attributes: { 'openinference.span.kind': 'RETRIEVER', 'input.value': input, 'output.value': '[]' },
     });
     expect(extract([span]).queries).toMatchObject([{ text }]);
   });
 
-  it('keeps the ranks of documents by id, whatever else is missing', () => {
+  it('keeps documents without a valid id at their ranks, under unique ids', () => {
     const span = aSpan({
       attributes: {
         'gen_ai.operation.name': 'retrieval',
@@ -184,7 +184,7 @@ describe('a live query', () => {
     ]);
   });
 
-  it('takes ids from the output only at ranks with the same document', () => {
+  it('takes an id from the output only if the output has the same document at that rank', () => {
     const span = aSpan({
       attributes: {
         'openinference.span.kind': 'RETRIEVER',
@@ -196,7 +196,7 @@ describe('a live query', () => {
     expect(extract([span]).queries).toMatchObject([{ results: [{ id: 'one.md' }] }]);
   });
 
-  it('keeps the fields that isolation rules compare, from the document or its metadata, and drops what would be cut off', () => {
+  it('keeps the metadata fields that isolation rules compare, except lists and overlong values', () => {
     const span = aSpan({
       attributes: {
         'openinference.span.kind': 'RETRIEVER',
@@ -213,7 +213,7 @@ describe('a live query', () => {
     ]);
   });
 
-  it('ignores ids of an output with another length', () => {
+  it('ignores the ids of an output with a different number of documents', () => {
     const span = aSpan({
       attributes: {
         'openinference.span.kind': 'RETRIEVER',
@@ -224,7 +224,7 @@ describe('a live query', () => {
     expect(extract([span]).queries).toMatchObject([{ results: [{ id: 'one.md' }] }]);
   });
 
-  it('reads only the first of several numbered queries', () => {
+  it('has only the results of the first of several numbered queries', () => {
     const events = [0, 0, 1].map(
       (query, id) => ['db.search.result', { 'db.search.query.id': query, 'db.search.result.id': id }] as const,
     );
@@ -232,7 +232,7 @@ describe('a live query', () => {
     expect(queries).toMatchObject([{ results: [{ id: '0' }, { id: '1' }] }]);
   });
 
-  it('reads the complete list of a span that lost attributes, and counts the span', () => {
+  it('has the complete document list even if its span lost attributes, and the span counts as truncated', () => {
     const documents = Array.from({ length: 50 }, (_, rank) => ({
       id: `d${rank}`,
       pageContent: `text ${rank}`,
@@ -261,11 +261,11 @@ describe('a live query', () => {
     ['an attribute', { attributes: { 'sampling.probability': 0.1 } }, 0.1],
     ['an impossible attribute', { attributes: { 'sampling.probability': 0 } }, 1],
     ['a sample rate', { attributes: { SampleRate: 20 } }, 0.05],
-  ])('reads the sampling probability of the service from %s', (_, parts, probability) => {
+  ])('has the sampling probability of the service, read from %s', (_, parts, probability) => {
     expect(extract([aRetriever(['a'], parts)]).queries).toMatchObject([{ upstreamProbability: probability }]);
   });
 
-  it('stays within the bounds of live queries that come over HTTP', () => {
+  it('respects the limits for live queries that are sent over HTTP', () => {
     const documents = Array.from({ length: 1200 }, (_, rank) => ({ id: `d${rank}` }));
     const span = aRetriever([], {
       attributes: { 'gen_ai.retrieval.documents': documents, 'gen_ai.retrieval.top_k': 50_000 },
@@ -293,7 +293,7 @@ describe('failed retrievals', () => {
     ['the exception type', { status: failed, events: [['exception', { 'exception.type': 'HTTPError' }]] }, 'HTTPError'],
     ['the class in the status', { status: failed }, 'TimeoutError'],
     [
-      'the printed exception behind a base class',
+      'the printed exception instead of its base class',
       {
         status: { code: 'error', message: '' },
         events: [
@@ -314,7 +314,7 @@ describe('failed retrievals', () => {
       'Exception',
     ],
     [
-      'the class in a stack',
+      'the class in a stack trace',
       { status: { code: 'error', message: 'no "q"\n\nRangeError: no "q"\n    at search' } },
       'RangeError',
     ],
@@ -323,8 +323,8 @@ describe('failed retrievals', () => {
       { status: { code: 'error', message: 'no answer to: help\n\nSecretError: mine' } },
       'error',
     ],
-    ['no class', { status: { code: 'error', message: 'password not found' } }, 'error'],
-    ['an error type that is a sentence', { attributes: { 'error.type': 'no answer to my question' } }, 'error'],
+    ['no class if the message has none', { status: { code: 'error', message: 'password not found' } }, 'error'],
+    ['no error type that is a sentence', { attributes: { 'error.type': 'no answer to my question' } }, 'error'],
     [
       'Langfuse’s level',
       {
@@ -352,7 +352,7 @@ it('ignores a service without a pipeline', () => {
   });
 });
 
-it('returns the same live queries when an export is retried', () => {
+it('returns the same live queries for any order of the spans', () => {
   const spans = [aRetriever(['a']), aSpan({ id: 2, parent: 1 })];
   expect(extract(spans)).toEqual(extract(spans.toReversed()));
 });

@@ -14,33 +14,38 @@ const link = (id: number, trace = traceId) => ({ traceId: trace, spanId: spanId(
 
 const thumb = { name: 'user_feedback', label: 'thumbs_down', annotator_kind: 'HUMAN' };
 
-describe('annotations of OpenInference', () => {
+describe('the reader of OpenInference annotations', () => {
   it.each([
     ['a thumb by its label', { name: 'thumbs', label: 'thumbs-up' }, 'thumb', 'up'],
     ['a thumb by a score', { name: 'helpful', score: 0 }, 'thumb', 'down'],
     ['a thumb by an emoji', { name: 'user_feedback', label: '👎🏽' }, 'thumb', 'down'],
-    ['a score that is no thumb', { name: 'user feedback', score: 4 }, 'rating', 4],
+    ['a score that is not a thumb', { name: 'user feedback', score: 4 }, 'rating', 4],
     ['stars', { name: 'star_rating', score: 3 }, 'rating', 3],
     ['a relevance score', { name: 'Relevance', score: 0.5 }, 'relevance', 0.5],
     ['a relevance label', { name: 'retrieval_relevance', label: 'not_relevant' }, 'relevance', 0],
-    ['a person’s verdict by any name', { name: 'qa', label: 'correct', annotator_kind: 'HUMAN' }, 'thumb', 'up'],
+    [
+      'a verdict by a person, whatever its name',
+      { name: 'qa', label: 'correct', annotator_kind: 'HUMAN' },
+      'thumb',
+      'up',
+    ],
   ])('reads %s', (_, fields, kind, value) => {
     const { feedback } = extract([aRetriever(['a'], { attributes: flat('', 'annotation', fields) })]);
     expect(feedback).toMatchObject([{ queryId: queryId(1), pipeline: 'support', kind, value, isResolved: true }]);
   });
 
   it.each([
-    ['is by a model', { ...thumb, annotator_kind: 'LLM' }],
-    ['is by code', { name: 'x', score: 1, annotator_kind: 'CODE' }],
-    ['has a name that says nothing', { name: 'hallucination', score: 1 }],
-    ['has a score whose sense is unknown', { name: 'tone', score: 1, annotator_kind: 'HUMAN' }],
+    ['was made by a model', { ...thumb, annotator_kind: 'LLM' }],
+    ['was made by code', { name: 'x', score: 1, annotator_kind: 'CODE' }],
+    ['has an unrelated name', { name: 'hallucination', score: 1 }],
+    ['has a score whose meaning is unknown', { name: 'tone', score: 1, annotator_kind: 'HUMAN' }],
     ['has an unknown name and a label', { name: 'qa', label: 'correct' }],
-    ['has a label whose sense is unknown', { name: 'thumb', label: 'sideways' }],
-  ])('ignores what %s', (_, fields) => {
+    ['has a label whose meaning is unknown', { name: 'thumb', label: 'sideways' }],
+  ])('ignores an annotation that %s', (_, fields) => {
     expect(extract([aRetriever(['a'], { attributes: flat('', 'evaluation', fields) })]).feedback).toEqual([]);
   });
 
-  it('counts an annotation in both forms once', () => {
+  it('counts an annotation that is sent in both forms once', () => {
     const attributes = { ...flat('', 'annotation', thumb), ...flat('', 'evaluation', thumb) };
     expect(extract([aRetriever(['a'], { attributes })]).feedback).toHaveLength(1);
   });
@@ -96,7 +101,7 @@ describe('annotations of OpenInference', () => {
     }
   });
 
-  it('gives a changed annotation with an identifier the same id, and another target another id', () => {
+  it('gives an annotation with an identifier one id per target, even if its label changes', () => {
     const idOf = (label: string, id: number) => {
       const attributes = flat('', 'annotation', { ...thumb, label, identifier: 'form-1' });
       return extract([aRetriever(['a'], { id, attributes })]).feedback[0]?.id;
@@ -128,13 +133,13 @@ describe('the target of feedback', () => {
     expect(alone.feedback).toMatchObject([{ queryId: queryId(9), traceId, isResolved: false }]);
   });
 
-  it('is the target of the only link of a carrier, never its parent', () => {
+  it('is the only span that a feedback carrier links to, never the parent of the carrier', () => {
     const linked = aSpan({ id: 8, parent: 2, attributes: carrier, links: [link(1)] });
     const { feedback } = extract([linked, aRetriever(['a'], { id: 1 }), aRetriever(['b'], { id: 2 })]);
     expect(feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
   });
 
-  it('is an unresolved linked span of another export', () => {
+  it('is the linked span of another export, still unresolved', () => {
     const other = 'a'.repeat(32);
     const unknownKind = aSpan({ id: 8, attributes: inline, links: [link(3, other)] });
     expect(extract([unknownKind]).feedback).toMatchObject([
@@ -142,18 +147,18 @@ describe('the target of feedback', () => {
     ]);
   });
 
-  it('is the retriever around the annotated span', () => {
+  it('is the retriever that encloses the annotated span', () => {
     const inner = aRetriever(['a'], { id: 2, parent: 1, attributes: inline });
     const { feedback } = extract([aRetriever(['a']), inner, aRetriever(['b'], { id: 3 })]);
     expect(feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
   });
 
-  it('is not the only retrieval of this export, when the linked span is in another', () => {
+  it('is the linked span of another export rather than the only retrieval of this export', () => {
     const linked = aSpan({ id: 8, attributes: carrier, links: [link(77)] });
     expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([{ queryId: queryId(77), isResolved: false }]);
   });
 
-  it('is the trace of a trace annotation', () => {
+  it('is the only retrieval of the linked trace for a trace annotation', () => {
     const attributes = { 'openinference.span.kind': 'EVALUATOR', ...flat('trace.', 'annotation', thumb) };
     const linked = aSpan({ id: 8, traceId: 'b'.repeat(32), attributes, links: [link(77)] });
     expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
@@ -162,12 +167,12 @@ describe('the target of feedback', () => {
   it.each([
     ['a carrier without a link', aSpan({ attributes: carrier })],
     ['a carrier with two links', aSpan({ attributes: carrier, links: [link(1), link(2)] })],
-    ['a judgment of a session', aSpan({ attributes: flat('session.', 'annotation', thumb) })],
+    ['an annotation of a session', aSpan({ attributes: flat('session.', 'annotation', thumb) })],
   ])('is missing for %s', (_, span) => {
     expect(extract([span]).feedback).toEqual([]);
   });
 
-  it('is a span with one link itself, when it has a known convention', () => {
+  it('is found below the annotated span, not through its link, if the span has a known kind', () => {
     const attributes = { 'openinference.span.kind': 'CHAIN', ...inline };
     const consumer = aSpan({ id: 9, attributes, links: [link(5, 'c'.repeat(32))] });
     expect(extract([consumer, aRetriever(['a'], { parent: 9 })]).feedback).toMatchObject([{ queryId: queryId(1) }]);
@@ -181,7 +186,7 @@ describe('evaluation events of OTel GenAI', () => {
     'gen_ai.evaluation.explanation': 'on topic',
   };
 
-  it('are read from the events of the span that they are about', () => {
+  it('are read from the span that they evaluate', () => {
     const { feedback } = extract([aRetriever(['a'], { events: [['gen_ai.evaluation.result', event]] })]);
     expect(feedback).toMatchObject([
       {
@@ -197,7 +202,7 @@ describe('evaluation events of OTel GenAI', () => {
   it.each([
     ['a log record with an event name', aLogRecord({ attributes: event })],
     [
-      'a log record as events were named before',
+      'a log record that is named in the earlier form',
       aLogRecord({ eventName: '', attributes: { ...event, 'event.name': 'gen_ai.evaluation.result' } }),
     ],
   ])('are read from %s', (_, record) => {
@@ -206,7 +211,7 @@ describe('evaluation events of OTel GenAI', () => {
     ]);
   });
 
-  it('are of no use without a span', () => {
+  it('are ignored without a span or a pipeline', () => {
     const byResponse = aLogRecord({
       traceId: null,
       spanId: null,
@@ -219,7 +224,7 @@ describe('evaluation events of OTel GenAI', () => {
     expect(extractLogFeedback([byResponse, elsewhere], options)).toEqual([]);
   });
 
-  it('by a model are ignored when they name their annotator', () => {
+  it('are ignored if they name a model as annotator', () => {
     const record = aLogRecord({ attributes: { ...event, 'annotation.annotator_kind': 'LLM' } });
     expect(extractLogFeedback([record], options)).toEqual([]);
   });

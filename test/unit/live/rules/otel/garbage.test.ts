@@ -97,7 +97,7 @@ const span = fc
 /** Values that PostgreSQL or the HTTP contract would reject. */
 const unstorable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
-it('returns only live queries and feedback that can be stored, and never fails', () => {
+it('extracts only live queries and feedback that can be stored, and never fails', () => {
   let queryCount = 0;
   fc.assert(
     fc.property(fc.array(span, { maxLength: 6 }), (spans) => {
@@ -157,7 +157,7 @@ it('reads a vector as float32, whether it comes as numbers or as JSON text', () 
   );
 });
 
-it('rejects rounded integers, overlong texts and redacted values as ids', () => {
+it('rejects possibly rounded integers, overlong texts and redacted values as ids, and truncates other overlong texts', () => {
   expect(
     [2 ** 53, 1.5, 'x'.repeat(1025), '', '__REDACTED__', "[Scrubbed due to 'session']", null, true].map((value) =>
       readId(value),

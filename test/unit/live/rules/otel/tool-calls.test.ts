@@ -12,7 +12,7 @@ const aModelCall = aSpan({ id: 5, name: 'chat gpt-5', attributes: { 'gen_ai.oper
 const search = { id: 2, attributes: { 'gen_ai.operation.name': 'retrieval', 'gen_ai.retrieval.documents': '[]' } };
 
 describe('searches without a retriever span', () => {
-  it('are reported with the names of the tools that search, and not of other tools', () => {
+  it('are reported with the names of search tools, but not of other tools', () => {
     const { queries, untracedSearches } = extract([aTool(1, 'search_docs'), aTool(2, 'send_mail'), aModelCall]);
     expect(queries).toEqual([]);
     expect(untracedSearches).toEqual([
@@ -20,18 +20,18 @@ describe('searches without a retriever span', () => {
     ]);
   });
 
-  it('are not reported if a retriever span is within the tool or around it', () => {
+  it('are not reported if a retriever span is inside or around the tool span', () => {
     expect(extract([aTool(1, 'search_docs'), aSpan({ ...search, parent: 1 })]).untracedSearches).toEqual([]);
     expect(extract([aTool(1, 'search_docs', 2), aSpan(search)]).untracedSearches).toEqual([]);
   });
 
-  it('are reported as calls of models if there is nothing else', () => {
+  it('are reported as model calls if there is neither a search tool nor a retriever span', () => {
     expect(extract([aModelCall]).untracedSearches).toMatchObject([{ reason: 'model_calls', attributes: [], spans: 1 }]);
     expect(extract([aModelCall, aSpan(search)]).untracedSearches).toEqual([]);
   });
 });
 
-it('of a recorded agent of the AI SDK are reported if the config does not list its tool', () => {
+it('reports the untraced searches of a recorded AI SDK agent if the config does not list its tool', () => {
   const recording = readRecordings().find(({ name }) => name === 'ai-sdk');
   const [request] = recording?.requests ?? [];
   const body = gunzipSync(Buffer.from(request?.body ?? '', 'base64'));
@@ -43,7 +43,7 @@ it('of a recorded agent of the AI SDK are reported if the config does not list i
   ]);
 });
 
-it('the text about unread spans names a fix for each reason', () => {
+it('the message about unread spans states the reason, and how to configure an unlisted tool', () => {
   const kind = { pipeline: 'support', instrumentation: 'test', attributes: ['search_docs'], spans: 2 };
   expect(unreadableText({ ...kind, reason: 'tool' }, '')).toContain(
     "2 tool calls of test produced no live query: the search is a tool that the config does not list. Fix: add {name: search_docs} to the pipeline's retrieval_tools",

@@ -18,7 +18,7 @@ const episodes = (spans: readonly OtlpSpan[]) =>
   Object.fromEntries(extract(spans).queries.map(({ id, episode }) => [id, episode?.id]));
 
 describe('the episode of a retriever span', () => {
-  it('is its nearest agent, although a chain is nearer and another agent is further out', () => {
+  it('is the nearest agent around it, even if a chain is nearer', () => {
     expect(
       episodes([
         aSpan({ id: 9, attributes: agent }),
@@ -30,7 +30,7 @@ describe('the episode of a retriever span', () => {
     ).toEqual({ [queryId(1)]: queryId(8), [queryId(2)]: queryId(9) });
   });
 
-  it('is its workflow if no agent contains it, else the outermost chain, because each step of a graph is a chain', () => {
+  it('is the workflow or outermost chain around it if no agent encloses it, because every step of a graph is a chain', () => {
     const graph = (root: Attributes) => [
       aSpan({ id: 9, attributes: root }),
       aSpan({ id: 7, parent: 9, attributes: chain }),
@@ -43,7 +43,7 @@ describe('the episode of a retriever span', () => {
     expect(episodes(graph(chain))).toEqual(both);
   });
 
-  it('is the trace if nothing of that kind contains it, or if its ancestors are in another export', () => {
+  it('is the trace if no agent, workflow or chain encloses it, or if its ancestors are in another export', () => {
     expect(episodes([aSpan({ id: 9 }), aRetriever(['a'], { parent: 9 })])).toEqual({ [queryId(1)]: traceId });
     expect(episodes([aSpan({ id: 7, parent: 9, attributes: chain }), aRetriever(['a'], { parent: 7 })])).toEqual({
       [queryId(1)]: traceId,
@@ -63,21 +63,21 @@ describe('the episode of a retriever span', () => {
   });
 
   it.each([
-    ['a text', { 'input.value': 'where is it' }],
+    ['a plain text', { 'input.value': 'where is it' }],
     ['the messages of LangGraph', { 'input.value': '{"messages": [["system", "be kind"], ["user", "where is it"]]}' }],
     [
       'messages of OTel GenAI',
       { 'gen_ai.input.messages': '[{"role": "user", "parts": [{"type": "text", "content": "where is it"}]}]' },
     ],
     [
-      'messages of Pydantic AI, before the results of tools',
+      'messages of Pydantic AI, ignoring tool results',
       {
         'pydantic_ai.all_messages':
           '[{"role": "user", "parts": [{"type": "text", "content": "where is it"}]}, {"role": "user", "parts": [{"type": "tool_call_response", "result": "lost"}]}]',
       },
     ],
     ['messages of the AI SDK', { 'ai.prompt': '{"messages": [{"role": "user", "content": "where is it"}]}' }],
-  ])('has what the user asked from %s', (_name, input: Attributes) => {
+  ])('has the original text of the user, read from %s', (_name, input: Attributes) => {
     const { queries } = extract([
       aSpan({ id: 9, attributes: { ...agent, ...input } }),
       aRetriever(['a'], { parent: 9 }),
@@ -98,7 +98,7 @@ describe('an episode that arrives in a later export', () => {
   };
   const ids = (queries: typeof first.queries) => queries.map(({ episode }) => episode?.id);
 
-  it('is the span that was running when the retrieval started, with what the user asked', () => {
+  it('is the span that was running when the retrieval started, with the original text of the user', () => {
     const root = running(9, [-10, 500], { attributes: { ...chain, 'input.value': 'where is it' } });
     const queries = idsAfter(first.queries, [root]);
     expect(queries.map(({ episode }) => episode)).toEqual([
@@ -107,7 +107,7 @@ describe('an episode that arrives in a later export', () => {
     ]);
   });
 
-  it('is the innermost agent, whichever export arrives first', () => {
+  it('is the innermost agent that was running, whichever export arrives first', () => {
     const inner = running(8, [-5, 290], { parent: 9, attributes: agent });
     const outer = running(9, [-10, 500], { attributes: agent });
     const expected = [queryId(8), queryId(9)];
@@ -115,7 +115,7 @@ describe('an episode that arrives in a later export', () => {
     expect(ids(idsAfter(idsAfter(first.queries, [inner]), [inner, outer]))).toEqual(expected);
   });
 
-  it('is an agent rather than a chain that was known before', () => {
+  it('replaces the chain of an earlier export if it is an agent', () => {
     const root = running(9, [-10, 500], { attributes: chain });
     const inner = running(8, [-5, 450], { parent: 9, attributes: agent });
     const known = idsAfter(first.queries, [root]);
@@ -129,7 +129,7 @@ describe('an episode that arrives in a later export', () => {
   });
 });
 
-it('a search in the memory of an agent is a retrieval', () => {
+it('treats a search in the memory of an agent as a retrieval', () => {
   const { queries, unreadableRetrievers } = extract([
     aSpan({
       attributes: {

@@ -40,7 +40,7 @@ const vector = (query: { embedding: Float32Array | null } | undefined) =>
   query?.embedding === null || query === undefined ? null : [...(query.embedding ?? [])];
 
 describe('the vector of a query', () => {
-  it('comes from the embedding span of its trace that has its text', () => {
+  it('comes from the embedding span with the same text in the same trace', () => {
     const { queries, fragments } = extract([
       anEmbedding(5, ['a document', text, 'another']),
       anEmbedding(6, ['something else']),
@@ -51,7 +51,7 @@ describe('the vector of a query', () => {
     expect(fragments).toMatchObject([{ kind: 'embedding', text: 'something else' }]);
   });
 
-  it('comes from the only embedding span, when the text was rewritten', () => {
+  it('comes from the only embedding span even if the text was rewritten', () => {
     expect(vector(extract([anEmbedding(5, ['rewritten']), aRetriever(['a'])]).queries[0])).toEqual([5, 1]);
   });
 
@@ -68,7 +68,7 @@ describe('the vector of a query', () => {
     ]);
   });
 
-  it('comes from the only embedding span of a trace, with its text, for the half of a hybrid search without a text', () => {
+  it('comes with the text from the only embedding span, for the half of a hybrid search that has no text', () => {
     const bare = aSpan({
       id: 1,
       attributes: { 'openinference.span.kind': 'RETRIEVER', 'output.value': '[{"id": "a"}]' },
@@ -80,7 +80,7 @@ describe('the vector of a query', () => {
     ]);
   });
 
-  it('stays unknown if it could belong to another text', () => {
+  it('is unknown if the embedding span may belong to another query', () => {
     const several = [anEmbedding(5, ['one']), anEmbedding(6, ['two']), aRetriever(['a'])];
     expect(extract(several).queries).toMatchObject([{ embedding: null }]);
     const twoQueries = [anEmbedding(5, ['one']), aRetriever(['a'], { id: 1 }), aRetriever(['a'], { id: 2 })];
@@ -94,16 +94,16 @@ describe('the vector of a query', () => {
     ['zero', [0, 0]],
     ['sparse', '{"12": 0.5}'],
     ['empty', []],
-    ['beyond float32', [1e300, 1]],
-    ['not only numbers', [1, '2']],
-  ])('is missing when the vector is %s', (_, value) => {
+    ['too large for float32', [1e300, 1]],
+    ['not entirely numeric', [1, '2']],
+  ])('is missing if the recorded vector is %s', (_, value) => {
     const attributes = { 'gen_ai.retrieval.query.text': text, 'embedding.vector': value };
     expect(extract([aRetriever(['a'], { attributes })]).queries).toMatchObject([{ embedding: null }]);
   });
 });
 
 describe('the order of the results', () => {
-  it('is the order of the reranker, with its length and the scores of the retriever', () => {
+  it('is that of the reranker, with the length of its list and the scores of the retriever', () => {
     const { queries, fragments } = extract([
       aRetriever(['a', 'b', 'c'], { attributes: { 'gen_ai.retrieval.top_k': 3 } }),
       aReranker(2, ['c', 'a'], { 'reranker.top_k': 2 }),
@@ -120,19 +120,19 @@ describe('the order of the results', () => {
     expect(fragments).toEqual([]);
   });
 
-  it('is the order of the last reranker, by end time', () => {
+  it('is that of the reranker that ended last', () => {
     const late = { ...aReranker(3, ['a', 'b']), endTimeUnixNano: 2n ** 61n };
     const { queries } = extract([late, aRetriever(['a', 'b', 'c']), aReranker(2, ['c', 'b', 'a'])]);
     expect(queries[0]?.results.map(({ id }) => id)).toEqual(['a', 'b']);
   });
 
   it.each([
-    ['is inside of the retriever, whose results are after it', aReranker(2, ['b', 'a'], {}, 1)],
+    ['is inside the retriever, whose results are already reranked', aReranker(2, ['b', 'a'], {}, 1)],
     ['merges the results of another retriever', aReranker(2, ['b', 'x', 'a'])],
-    ['ranks for another query', aReranker(2, ['b', 'a'], { 'reranker.query': 'another' })],
+    ['ranked for another query', aReranker(2, ['b', 'a'], { 'reranker.query': 'another' })],
     ['has no documents', aReranker(2, [])],
     ['has an unidentified document', aReranker(2, ['b', ''])],
-  ])('stays when the reranker %s', (_, reranker) => {
+  ])('is unchanged if the reranker %s', (_, reranker) => {
     const { queries } = extract([aRetriever(['a', 'b']), reranker]);
     expect(queries[0]?.results.map(({ id }) => id)).toEqual(['a', 'b']);
   });
@@ -142,14 +142,14 @@ describe('the stages of a query', () => {
   const answered = { ranks: [1, 2] };
   const stagesOf = (spans: Parameters<typeof extract>[0]) => extract(spans).queries[0]?.stages;
 
-  it('are the retrieval and a sibling reranker, each with its time', () => {
+  it('are the retrieval and a sibling reranker, each with its latency', () => {
     expect(stagesOf([aRetriever(['a', 'b', 'c']), aReranker(2, ['c', 'a'])])).toEqual([
       { name: 'retrieval', isSide: false, latencyMs: 250, documents: 3, ranks: [3, 1] },
       { name: 'rerank', isSide: false, latencyMs: 250, documents: 2, ...answered },
     ]);
   });
 
-  it('are, inside a retriever, the merged inner retrievers and its reranker', () => {
+  it('are the merged inner retrievers and the reranker if all of them are inside one retriever', () => {
     const spans = [
       aRetriever(['c', 'a'], { id: 1 }),
       aRetriever(['a', 'b'], { id: 2, parent: 1 }),
@@ -166,14 +166,14 @@ describe('the stages of a query', () => {
     expect(completeQueries(late.queries, early.fragments).queries).toMatchObject([{ stages }]);
   });
 
-  it('include the time of a reranker without documents, under a name that is not standardized yet', () => {
+  it('include the latency of a reranker without documents, even if its operation name is not standardized yet', () => {
     const reranker = aSpan({ id: 2, attributes: { 'gen_ai.operation.name': 'rerank' } });
     const stage = { name: 'rerank', isSide: false, latencyMs: 250, documents: null, ranks: [] };
     expect(stagesOf([aRetriever(['a', 'b']), reranker])).toEqual([stage]);
     expect(stagesOf([aRetriever(['a'], { id: 1 }), aRetriever(['b'], { id: 3 }), reranker])).toEqual([]);
   });
 
-  it('remain those that the service reported', () => {
+  it('are those that the service reported, with ranks adjusted to the reranked results', () => {
     const own = { name: 'reranked', isSide: false, latencyMs: 9, documents: 2, ranks: [1, 2] };
     const reported = extract([aRetriever(['a', 'b'])]).queries.map((query) => ({ ...query, stages: [own] }));
     const { fragments } = extract([aReranker(2, ['b', 'a'])]);
@@ -191,7 +191,7 @@ describe('spans of one trace in several exports', () => {
     aSpan({ id: 9, attributes: { 'session.id': 's', 'user.id': 'u' } }),
   ];
 
-  it('give the same live query as one export, when fragments are added as they arrive', () => {
+  it('yield the same live query as one export, even if fragments are added twice', () => {
     const [whole] = extract(spans).queries;
     const exports = spans.map((span) => extract([span]));
     const fragments = exports.flatMap((extraction) => extraction.fragments);
@@ -206,22 +206,22 @@ describe('spans of one trace in several exports', () => {
     expect(completeQueries(joined.queries, fragments).queries).toEqual([whole]);
   });
 
-  it('assign a fragment to its query before that query has arrived', () => {
+  it('record the query of a fragment before that query arrives', () => {
     const { fragments } = extract([anEmbedding(5, ['rewritten'], 1)]);
     expect(fragments).toMatchObject([{ traceId, within: queryId(1), text: 'rewritten', model: 'bge-m3' }]);
   });
 
-  it('drop vectors of documents that a service embeds for its store', () => {
+  it('yield no fragments for documents that a service embeds for its store', () => {
     expect(extract([anEmbedding(5, ['one', 'two', 'three'])]).fragments).toEqual([]);
   });
 
-  it('keep fragments with users and sessions for other queries of the trace, even if a query already has them', () => {
+  it('keep the user and session for other queries of the trace, even if one query already has them', () => {
     const { queries, fragments } = extract([aPersonOf(5, 's'), aRetriever(['a'])]);
     expect(queries).toMatchObject([{ sessionId: 's' }]);
     expect(fragments).toMatchObject([{ kind: 'person', sessionId: 's', pipeline: 'support' }]);
   });
 
-  it('set a session once, and not at all when spans disagree', () => {
+  it('yield one fragment for a repeated session, and no session if spans disagree', () => {
     expect(extract([aPersonOf(5, 's'), aPersonOf(6, 's')]).fragments).toHaveLength(1);
     const { queries } = extract([aPersonOf(5, 's'), aPersonOf(6, 't'), aRetriever(['a'])]);
     expect(queries).toMatchObject([{ sessionId: null }]);

@@ -37,11 +37,15 @@ function minutes(arriving: readonly number[], done: number, capacity: number): {
 
 describe('the admitted share', () => {
   it.each([
-    ['all that fits', { arrived: 300 }, 0],
-    ['half of what is a little too much', { arrived: 301 }, 1],
-    ['a quarter of 800 where 300 fit', { arrived: 800 }, 2],
-    ['what fits beside the work of before', { arrived: 300, admitted: 150 }, 1],
-    ['an eighth of the room when that is taken', { arrived: 300, admitted: 5000 }, 3],
+    ['everything if it fits', { arrived: 300 }, 0],
+    ['half if slightly too much arrives', { arrived: 301 }, 1],
+    ['a quarter if 800 arrive and 300 fit', { arrived: 800 }, 2],
+    ['half if earlier queries occupy half of the capacity', { arrived: 300, admitted: 150 }, 1],
+    [
+      'what fits into an eighth of the capacity if earlier queries occupy all of it',
+      { arrived: 300, admitted: 5000 },
+      3,
+    ],
   ])('is %s', (_, load, level) => {
     expect(nextAdmission(openAdmission, aLoad(load), 0).level).toBe(level);
   });
@@ -54,7 +58,7 @@ describe('the admitted share', () => {
     expect(nextAdmission(first, aLoad({ ...late, admitted: 50 }), MINUTE).level).toBe(0);
   });
 
-  it('recovers one level at a time after a burst, minutes apart', () => {
+  it('recovers after a burst by one level at a time, several minutes apart', () => {
     const quiet = Array.from({ length: 40 }, () => 10);
     const { levels } = minutes([5000, ...quiet], 60, 300);
     expect(levels[0]).toBe(5);
@@ -107,7 +111,7 @@ describe('for any load', () => {
     );
   });
 
-  it('the admitted queries fit the remaining capacity, or its minimum share', () => {
+  it('the admitted queries fit into the remaining capacity, or into its minimum share', () => {
     assert(
       property(array(load, { maxLength: 20 }), load, (loads, now) => {
         const { level } = nextAdmission(after(loads), now, loads.length * MINUTE);

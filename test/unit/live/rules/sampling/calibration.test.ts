@@ -54,7 +54,7 @@ describe('a share with calibrated weights', () => {
     return { plain, calibrated };
   }
 
-  it('equals the counted share in every draw, while plain weights are biased and scatter', () => {
+  it('equals the counted share in every sample, whereas plain weights are biased and scatter', () => {
     const { plain, calibrated } = shares(2000);
     for (const share of calibrated) expect(share).toBeCloseTo(0.06, 12);
     const mean = plain.reduce((sum, share) => sum + share, 0) / plain.length;

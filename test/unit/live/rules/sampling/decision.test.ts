@@ -44,17 +44,17 @@ describe('the decision on a live query', () => {
   it.each([
     ['a failed retrieval', { outcome: 'error' }, 'error'],
     ['a retrieval that timed out', { outcome: 'timeout' }, 'error'],
-    ['an answer without documents', { outcome: 'empty' }, 'zero_results'],
+    ['a result without documents', { outcome: 'empty' }, 'zero_results'],
     ['a query that a user disliked', { hasNegativeFeedback: true }, 'negative_feedback'],
-    ['a best document that is far away', { similarity: 0.39 }, 'low_similarity'],
-    ['the first of two rules', { outcome: 'error', similarity: 0 }, 'error'],
-  ] as const)('keeps %s with probability 1 at any rate and level', (_name, traits, reason) => {
+    ['a query whose best document is dissimilar', { similarity: 0.39 }, 'low_similarity'],
+    ['a query that matches two rules, for the first of them,', { outcome: 'error', similarity: 0 }, 'error'],
+  ] as const)('samples %s with probability 1 at any rate and level', (_name, traits, reason) => {
     const policy = aPolicy({ rate: 0, ...everyRule });
     expect(decide(aQuery(traits), policy, 20)).toMatchObject({ isSampled: true, probability: 1, reason });
   });
 
   it.each([
-    ['an ordinary answer', {}],
+    ['an ordinary result', {}],
     ['a similarity at the threshold', { similarity: 0.4 }],
     ['a similarity that is unknown', { similarity: null }],
   ])('leaves %s to the rate', (_name, traits) => {
@@ -74,7 +74,7 @@ describe('the decision on a live query', () => {
     expect(decide({ ...ordinary, outcome: 'empty' }, policy, 1).probability).toBe(0.1);
   });
 
-  it('selects the same queries independent of upstream sampling', () => {
+  it('selects the same queries whatever the upstream sampling', () => {
     const kept = (upstreamProbability: number) =>
       Array.from({ length: 100 }, (_, i) => aQuery({ sessionId: `s${i}`, upstreamProbability }))
         .filter((query) => decide(query, withRate(0.5), 0).isSampled)
@@ -83,7 +83,7 @@ describe('the decision on a live query', () => {
     expect(kept(1).length).toBeGreaterThan(20);
   });
 
-  it('gives a query whose rule matches later the same probability', () => {
+  it('gives a query that matches a rule only later the same probability', () => {
     const policy = aPolicy(everyRule);
     const atOnce = decide(aQuery({ hasNegativeFeedback: true }), policy, 3);
     const before = decide(aQuery(), policy, 3);
@@ -186,14 +186,18 @@ describe('the sampling unit', () => {
       { id: 'q', sessionId: null, episode: null, traceId: 't' },
       { kind: 'trace', id: 't' },
     ],
-    ['itself with neither', { id: 'q', sessionId: null, episode: null, traceId: null }, { kind: 'query', id: 'q' }],
+    [
+      'itself without a session or trace',
+      { id: 'q', sessionId: null, episode: null, traceId: null },
+      { kind: 'query', id: 'q' },
+    ],
     [
       'its trace when the session is blank',
       { id: 'q', sessionId: ' ', episode: null, traceId: 't' },
       { kind: 'trace', id: 't' },
     ],
     [
-      'itself when both are blank',
+      'itself when the session and the trace are blank',
       { id: 'q', sessionId: '', episode: null, traceId: '\t' },
       { kind: 'query', id: 'q' },
     ],
@@ -223,7 +227,7 @@ describe('the sampling unit', () => {
 });
 
 describe('the sampling hash', () => {
-  it('is the first 53 bits of SHA-256, so that another implementation agrees', () => {
+  it('is the first 53 bits of SHA-256, so that other implementations can reproduce it', () => {
     const digest = createHash('sha256').update('["recalld/sampling/v1","support-docs","session","s1"]').digest();
     const expected = Number(digest.readBigUInt64BE(0) >> 11n) / 2 ** 53;
     expect(samplingHash('support-docs', { kind: 'session', id: 's1' })).toBe(expected);

@@ -205,20 +205,20 @@ function namesOf(tallies: ReadonlyMap<string, Tally>, isMeant: (tally: Tally, na
  * The interval of a share estimates the share in all of the service's traffic, of which the window is only a sample.
  * The interval therefore contains the window's share in more than 95 % of cases.
  */
-function isCoverageStated({ coverage }: Tally, name: string): boolean {
+function hasNominalCoverage({ coverage }: Tally, name: string): boolean {
   return coverage > 0.93 && (coverage < 0.97 || name === 'share of bad queries');
 }
 
 describe('estimates over samples', { timeout: 30_000 }, () => {
   const every = estimands.map(({ name }) => name);
 
-  it('cover the truth in 95 % of draws, with unequal rates and all failures sampled', () => {
+  it('have intervals that contain the true value in 95 % of samples, with unequal rates and all failures sampled', () => {
     const tallies = simulate({ sessions: 500, replications: 200, upstream: 'none', upstreamOf: () => 1 });
     expect(biased(tallies)).toEqual([]);
-    expect(namesOf(tallies, isCoverageStated)).toEqual(every);
+    expect(namesOf(tallies, hasNominalCoverage)).toEqual(every);
   });
 
-  it('cover it too when half of the sessions were sampled upstream', () => {
+  it('have 95 % coverage if half of the sessions are subject to upstream sampling', () => {
     const tallies = simulate({
       sessions: 500,
       replications: 100,
@@ -226,10 +226,10 @@ describe('estimates over samples', { timeout: 30_000 }, () => {
       upstreamOf: (session) => (session % 2 === 0 ? 0.5 : 1),
     });
     expect(biased(tallies)).toEqual([]);
-    expect(namesOf(tallies, isCoverageStated)).toEqual(every);
+    expect(namesOf(tallies, hasNominalCoverage)).toEqual(every);
   });
 
-  it('cover it at least as often when single queries were sampled upstream', () => {
+  it('have at least 93 % coverage if queries are sampled upstream one by one', () => {
     const tallies = simulate({
       sessions: 500,
       replications: 100,
@@ -240,7 +240,7 @@ describe('estimates over samples', { timeout: 30_000 }, () => {
     expect(namesOf(tallies, ({ coverage }) => coverage > 0.93)).toEqual(every);
   });
 
-  it('are wrong with equal weights, which shows that these tests measure the weights', () => {
+  it('are wrong with equal weights, which proves that these tests depend on the weights', () => {
     const tallies = simulate({
       sessions: 500,
       replications: 20,
@@ -253,8 +253,8 @@ describe('estimates over samples', { timeout: 30_000 }, () => {
   });
 });
 
-describe('estimates over decisions by the real hash', () => {
-  it('cover the truth with the nominal probability', () => {
+describe('estimates from samples that the real hash selects', () => {
+  it('have intervals that contain the true share with the nominal probability', () => {
     const replications = 400;
     const sessions = 120;
     const members = population(7, sessions, () => 1);

@@ -44,7 +44,7 @@ describe('the estimated total', () => {
     expect(horvitzThompsonTotal(rows, sampled)).toEqual({ kind: 'insufficient_data', have: 1, need: 2 });
   });
 
-  it('is unknown from queries sampled by rule alone', () => {
+  it('is unknown if all queries were sampled by rule', () => {
     const rows = samplesOf(['a', 1, 1], ['b', 1, 0], ['c', 1, 1]);
     expect(horvitzThompsonTotal(rows, sampled)).toEqual({ kind: 'insufficient_data', have: 0, need: 2 });
   });
@@ -78,7 +78,7 @@ describe('the estimated total', () => {
     expect(() => horvitzThompsonTotal(samplesOf(['a', 0.5, Number.NaN], ['b', 0.5, 1]), sampled)).toThrow(RangeError);
   });
 
-  it('is finite and within its bounds for any samples', () => {
+  it('is finite and within its confidence interval for any samples', () => {
     const row = fc.record({
       cluster: fc.integer({ min: 0, max: 5 }),
       probability: fc.constantFrom(1, 0.5, 0.1, 0.003, 1e-7),
@@ -96,7 +96,7 @@ describe('the estimated total', () => {
     );
   });
 
-  it('weights by the inverse probability, with t bounds by the degrees of freedom of its variance', () => {
+  it('weights values by the inverse probability, with a t interval for the degrees of freedom of its variance', () => {
     const rows = samplesOf(['a', 0.5, -3], ['b', 0.25, 2], ['c', 1, 4]);
     const { value, low, high, standardError } = estimateOf(horvitzThompsonTotal(rows, sampled));
     expect(value).toBe(-6 + 8 + 4);
@@ -108,7 +108,7 @@ describe('the estimated total', () => {
     expect(low).toBeCloseTo(2 * value - high, 10);
   });
 
-  it('is at least the observed sum of nonnegative values', () => {
+  it('has a lower limit of at least the observed sum of nonnegative values', () => {
     const rows = samplesOf(['a', 0.5, 3], ['b', 0.5, 2]);
     expect(estimateOf(horvitzThompsonTotal(rows, sampled)).low).toBe(5);
   });
@@ -122,14 +122,14 @@ describe('the estimated total', () => {
     });
   });
 
-  it('rejects an overflow', () => {
+  it('rejects values that overflow', () => {
     const rows = samplesOf(['a', 1e-200, 1e200], ['b', 0.5, 1]);
     expect(() => horvitzThompsonTotal(rows, sampled)).toThrow(RangeError);
   });
 });
 
 describe('the variance over sessions', () => {
-  it('is the sum over all pairs of a session, for any probabilities within it', () => {
+  it('is the sum over all pairs of queries in a session, for any probabilities', () => {
     const row = fc.tuple(
       fc.constantFrom('a', 'b', 'c'),
       fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100),

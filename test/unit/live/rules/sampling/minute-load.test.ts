@@ -23,7 +23,7 @@ describe('the level of a minute', () => {
     expect(after(count, rate, 600.000001).level).toBe(level);
   });
 
-  it('starts at the level that the previous minute needed, not the one it had', () => {
+  it('starts at the level that the load of the previous minute required, not at its final level', () => {
     const heavy = after(2400, 1, 600);
     const next = countArrival(heavy, 2, 1, 600);
     expect(next).toEqual({ minute: 2, expected: 1, level: 2 });
@@ -35,7 +35,7 @@ describe('the level of a minute', () => {
     expect(countArrival(after(2400, 1, 600), 3, 1, 600)).toEqual({ minute: 3, expected: 1, level: 0 });
   });
 
-  it('counts in the open minute when the clock goes back', () => {
+  it('includes arrivals with an earlier time if the clock is set back', () => {
     const load = after(10, 1, 600, 5);
     expect(countArrival(load, 4, 1, 600)).toEqual({ minute: 5, expected: 11, level: 0 });
   });
@@ -59,8 +59,8 @@ describe('the level of a minute', () => {
           for (const [ahead, rate] of steps) {
             const minute: number = (load?.minute ?? 0) + (ahead === 3 ? 1 : 0);
             const next: MinuteLoad = countArrival(load, minute, rate, budget);
-            const least: number = load !== null && next.minute === load.minute ? load.level : 0;
-            expect(next.level).toBeGreaterThanOrEqual(least);
+            const minimumLevel: number = load !== null && next.minute === load.minute ? load.level : 0;
+            expect(next.level).toBeGreaterThanOrEqual(minimumLevel);
             expect(next.expected * 2 ** -next.level).toBeLessThanOrEqual(budget);
             load = next;
           }

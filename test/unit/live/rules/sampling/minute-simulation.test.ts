@@ -1,6 +1,6 @@
 /**
- * Simulates minutes of traffic on several replicas under the cap, and compares the samples with what the sampling
- * guarantees.
+ * Simulates minutes of traffic on several replicas under the cap, and compares the samples with the guarantees of the
+ * sampling.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -86,7 +86,7 @@ function estimatedQueries(arrivals: readonly Arrival[], at: 'atArrival' | 'atClo
 }
 
 /** Mean position of the sampled ordinary queries within the first minute. */
-function placeOfKept(at: 'atArrival' | 'atClosing') {
+function positionOfSampled(at: 'atArrival' | 'atClosing') {
   return average((arrivals) => {
     const kept = arrivals.filter((a) => a.minute === 0 && isOrdinary(a) && a[at].isSampled);
     return kept.reduce((sum, { position }) => sum + position, 0) / kept.length;
@@ -94,14 +94,17 @@ function placeOfKept(at: 'atArrival' | 'atClosing') {
 }
 
 describe('minutes under the cap', () => {
-  it.each(['atArrival', 'atClosing'] as const)('count all queries without bias by the probabilities %s', (at) => {
-    const { mean, error } = average((arrivals) => estimatedQueries(arrivals, at));
-    const truth = traffic.reduce((sum, count) => sum + count, 0);
-    expect(Math.abs(mean - truth)).toBeLessThan(4 * error);
-    expect(error / truth).toBeLessThan(0.03);
-  });
+  it.each(['atArrival', 'atClosing'] as const)(
+    'yield an unbiased estimate of the number of queries from the probabilities %s',
+    (at) => {
+      const { mean, error } = average((arrivals) => estimatedQueries(arrivals, at));
+      const truth = traffic.reduce((sum, count) => sum + count, 0);
+      expect(Math.abs(mean - truth)).toBeLessThan(4 * error);
+      expect(error / truth).toBeLessThan(0.03);
+    },
+  );
 
-  it('expect at most the cap after closing, even in bursts and cold starts', () => {
+  it('have at most the cap of samples on average after closing, even in bursts and cold starts', () => {
     for (const minute of traffic.keys()) {
       const { mean, error } = average(
         (arrivals) => arrivals.filter((a) => a.minute === minute && isOrdinary(a) && a.atClosing.isSampled).length,
@@ -119,13 +122,13 @@ describe('minutes under the cap', () => {
     }
   });
 
-  it('do not favor early queries after closing, in contrast to before', () => {
-    const closed = placeOfKept('atClosing');
+  it('favor early queries only before closing', () => {
+    const closed = positionOfSampled('atClosing');
     expect(Math.abs(closed.mean - 0.5)).toBeLessThan(4 * closed.error);
-    expect(placeOfKept('atArrival').mean).toBeLessThan(0.4);
+    expect(positionOfSampled('atArrival').mean).toBeLessThan(0.4);
   });
 
-  it('sample sessions as a whole after closing, over all replicas', () => {
+  it('sample sessions as a whole after closing, across all replicas', () => {
     const sessions = new Map<string, Set<boolean>>();
     for (const arrivals of replications.slice(0, 5)) {
       for (const { query, atClosing } of arrivals.filter(isOrdinary)) {

@@ -15,11 +15,11 @@ describe('the probability that an episode was sampled as a whole', () => {
   });
   const minute = Math.floor(NOON.getTime() / MINUTE_MS);
 
-  it('is the lowest of its steps, times that of the service', () => {
+  it('is the lowest probability of its steps, times the upstream probability', () => {
     expect(wholeProbability([step(), step({ rateProbability: 0.2 })], new Map(), 600_000, 0)).toBe(0.1);
   });
 
-  it('counts halvings of a minute in which another step may have been dropped', () => {
+  it('includes the sampling level of a minute in which another step may have been dropped', () => {
     const levels = new Map([
       [minute + 5, 2],
       [minute + 20, 9],

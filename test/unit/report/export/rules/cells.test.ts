@@ -14,7 +14,7 @@ describe('a CSV record', () => {
     expect(csvLine(columnsOf('double', 'bigint'), [-0.5, '-9007199254740993'])).toBe('-0.5,-9007199254740993\n');
   });
 
-  it('tells an empty text from null', () => {
+  it('distinguishes an empty text from null', () => {
     expect(csvLine(columnsOf('text', 'text'), ['', null])).toBe('"",\n');
   });
 
@@ -24,7 +24,7 @@ describe('a CSV record', () => {
 });
 
 describe('a JSON line', () => {
-  it('nests JSON columns, keeps 64-bit integers exact, and has times with microseconds', () => {
+  it('nests JSON columns, keeps 64-bit integers exact, and writes times with microseconds', () => {
     const row = ['{"a": [1]}', '9007199254740993', '-1', null];
     expect(jsonLine(columnsOf('json', 'bigint', 'timestamp', 'text'), row)).toBe(
       '{"c0":{"a": [1]},"c1":9007199254740993,"c2":"1969-12-31T23:59:59.999999Z","c3":null}\n',

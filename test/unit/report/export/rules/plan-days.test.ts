@@ -38,7 +38,7 @@ describe('the days that an export writes', () => {
     expect(planDays([day], exported(asOf(day)), false, all).write).toEqual([day]);
   });
 
-  it('are removed if the database has no rows for them any longer, but only within the exported range', () => {
+  it('exclude days without rows in the database, which are removed within the exported range', () => {
     const folder = exported(asOf(stored('2026-11-18')), asOf(stored('2026-11-19')));
     expect(planDays([], folder, true, all).remove).toEqual(['2026-11-18', '2026-11-19']);
     expect(planDays([], folder, true, { from: '2026-11-19', until: '2026-11-19' }).remove).toEqual(['2026-11-19']);
