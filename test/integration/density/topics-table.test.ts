@@ -51,7 +51,7 @@ describe('an uncovered topic', () => {
     expect(await topics().record(aSearch(pipeline, 9), showing([{ ...found, windowEnd: hours(9) }]), null)).toBe(false);
     expect(await topics().known(pipeline)).toHaveLength(1);
     const latest = (await topics().latestSearches()).find((one) => one.pipeline === pipeline);
-    expect(latest).toEqual({ ...aLook(pipeline, 3), unclosed: 1 });
+    expect(latest).toEqual({ ...aSearch(pipeline, 3), unclosed: 1 });
   });
 
   it('stays acknowledged while it is found, closes if it is not, and reopens when it is found again', async () => {

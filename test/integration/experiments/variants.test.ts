@@ -131,7 +131,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
       return Object.fromEntries(
         samples.map(({ name, labels, value }) => {
           const values = Object.entries(labels).flatMap(([label, text]) => (label === 'pipeline' ? [] : [text]));
-          return [[name.replace(/^recalld_(experiment|variant)_/, ''), ...told].join(' '), value];
+          return [[name.replace(/^recalld_(experiment|variant)_/, ''), ...values].join(' '), value];
         }),
       );
     },

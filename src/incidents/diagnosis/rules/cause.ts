@@ -204,7 +204,8 @@ export const causeTexts = {
   },
   generator: {
     title: 'answers got worse, but retrieval did not',
-    action: 'Check the model, the prompt and the context limit of the generator. The retriever is not at fault.',
+    action:
+      'Check the model, the prompt and the context limit of the generator, and whether ratings are still collected as before. The retriever is not at fault.',
     shows: 'the retrieved documents contain the answer',
   },
   judge: {

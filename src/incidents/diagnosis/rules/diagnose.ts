@@ -97,13 +97,7 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
 }
 
 /** Signs of lost results that repeated results also cause. */
-const displacedByRepeats: ReadonlySet<SignName> = new Set([
-  'results',
-  'changed_lists',
-  'surviving_documents',
-  'documents',
-  'rarer_documents',
-]);
+const displacedByRepeats: ReadonlySet<SignName> = new Set(['results', 'changed_lists', 'surviving_documents']);
 
 /** Signs, each with its state, that are expected after owners deleted documents on purpose. */
 const expectedAfterDeletion: ReadonlySet<string> = new Set([

@@ -26,8 +26,12 @@ export function replacedLists(lists: readonly Lists[]) {
   };
 }
 
-/** Returns true if the upper half of the list begins with other documents, below which the list continues as before. */
+/**
+ * Returns true if the upper half of the list begins with other documents, below which the list continues as before. A
+ * shorter list does not show whether documents moved down or were cut off.
+ */
 function isPushedDown({ old, now }: Lists): boolean {
+  if (now.length < old.length) return false;
   const most = Math.floor(now.length / 2);
   return Array.from({ length: most }, (_, at) => at + 1).some((count) => {
     const above = new Set(now.slice(0, count));

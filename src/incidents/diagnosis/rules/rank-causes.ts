@@ -102,7 +102,8 @@ interface Requirement {
 const requirements: readonly Requirement[] = [
   // Users also dislike answers to queries that no document covers.
   { cause: 'generator', level: 'medium', anyOf: [['density'], ['live_relevance', 'as_before']] },
-  { cause: 'generator', level: 'high', anyOf: [['density']] },
+  // No sign distinguishes worse answers from ratings that are collected in another way.
+  { cause: 'generator', level: 'high', anyOf: [] },
   // Users also dislike answers from poor results that only live queries get.
   {
     cause: 'generator',
@@ -146,6 +147,8 @@ const requirements: readonly Requirement[] = [
       ['stage', 'later'],
     ],
   },
+  // If only some queries get empty lists, what these queries have in common may be the cause.
+  { cause: 'empty_lists', level: 'high', anyOf: [['empty_answers', 'most']] },
   // A search that skips some stored documents, for example because its index no longer links to them, also drops them
   // from all results. A filter shows itself if it also shortens lists or affects segments differently.
   {

@@ -95,6 +95,7 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(below(['pinned']).changed).toBeGreaterThan(0);
     expect(below(['1', '2', '3', '4']).pushed).toBe(0);
     expect(changedTo((i) => [...full(i).slice(1), 'next']).replaced.pushed).toBe(0);
+    expect(changedTo((i) => full(i).slice(0, 2)).replaced.pushed).toBe(0);
     expect(changedTo((i) => [...full(i).slice(0, 4), 'x', 'y']).replaced.pushed).toBe(0);
   });
 

@@ -41,7 +41,7 @@ describe('causes ranked by signs', () => {
     expect(named(aSign('index_settings', 'changed'))).toMatchObject({ cause: 'index_parameters', confidence: 'high' });
   });
 
-  it('name the generator with high confidence only if users get what the retriever returns and coverage was measured', () => {
+  it('name the generator with medium confidence only if users get what the retriever returns and coverage was measured', () => {
     const signs = [
       aSign('feedback', 'fell'),
       aSign('score', 'steady'),
@@ -55,7 +55,7 @@ describe('causes ranked by signs', () => {
     expect(rankCauses(replayed, effects, 0)).toMatchObject(generator('low'));
     expect(rankCauses([...signs, aSign('density', 'steady')], effects, 0)).toMatchObject(generator('low'));
     expect(rankCauses([...signs, aSign('live_relevance', 'as_before')], effects, 0)).toMatchObject(generator('medium'));
-    expect(rankCauses([...replayed, aSign('density', 'steady')], effects, 0)).toMatchObject(generator('high'));
+    expect(rankCauses([...replayed, aSign('density', 'steady')], effects, 0)).toMatchObject(generator('medium'));
     const other = rankCauses([...signs, aSign('live_replay', 'live_differs')], effects, 0);
     expect(other).toMatchObject({ cause: 'live_traffic', confidence: 'high' });
   });
@@ -69,7 +69,7 @@ describe('causes ranked by signs', () => {
       aSign('live_replay', 'as_before'),
     ];
     const effects = [{ kind: 'feedback', size: 1, parts: null } as const];
-    expect(rankCauses(signs, effects, 0)).toMatchObject({ cause: 'generator', confidence: 'high' });
+    expect(rankCauses(signs, effects, 0)).toMatchObject({ cause: 'generator', confidence: 'medium' });
     expect(rankCauses([...signs, aSign('query_length', 'rose')], effects, 0).confidence).toBe('low');
   });
 
