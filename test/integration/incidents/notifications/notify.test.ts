@@ -217,7 +217,7 @@ describe('the receivers of notifications', () => {
 
   it('get a low-confidence change of the cause only if the update does not alert people again', async () => {
     const deps = depsFor({ kind: 'webhook' }, { kind: 'pagerduty' });
-    await open();
+    await open({ confidence: 'low' });
     await notify(deps, never);
     await clock.advance(60_000);
     await recordDiagnosis({ cause: 'index_lost_documents', confidence: 'low', runId: 'run-2' });
