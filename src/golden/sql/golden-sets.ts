@@ -80,28 +80,21 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
     },
 
     /**
-     * Returns, in import order, the queries whose texts in a version differ from their texts in an earlier version,
-     * although they are the same queries: they have the same judgments as before, or their texts are only the beginnings
-     * of their earlier texts (`isCutOff`), as after an import with a length limit.
+     * Returns, in import order, the same queries with other texts than in an earlier version: their judgments are the
+     * same, or their texts are only the beginnings of the earlier texts (`isCutOff`).
      */
     async editedTexts(name: string, earlier: number, version: number) {
+      const judgmentsOf = (of: 'now' | 'before'): string =>
+        `(select array_agg(array[document_id, grade::text] order by document_id) from golden_judgments
+           where (golden_set, version, query_id) = (${of}.golden_set, ${of}.version, ${of}.query_id))`;
       return queryRows<{ readonly id: string; readonly isCutOff: boolean }>(
         pool,
-        `with edited as (
-           select now.query_id as id, now.position, starts_with(before.text, now.text) as is_cut_off
-             from golden_queries now join golden_queries before using (golden_set, query_id)
-            where golden_set = $1::text and before.version = $2::integer and now.version = $3::integer
-              and now.text <> before.text and before.text <> $4::text
-         ), judged as (
-           select query_id as id, version, array_agg(array[document_id, grade::text] order by document_id) as judgments
-             from golden_judgments join edited on edited.id = query_id
-            where golden_set = $1::text and version in ($2::integer, $3::integer) group by query_id, version
-         )
-         select edited.id, is_cut_off from edited
-           left join judged before on before.id = edited.id and before.version = $2::integer
-           left join judged now on now.id = edited.id and now.version = $3::integer
-          where is_cut_off or before.judgments = now.judgments
-          order by position`,
+        `select query_id as id, starts_with(before.text, now.text) as is_cut_off
+           from golden_queries now join golden_queries before using (golden_set, query_id)
+          where golden_set = $1::text and before.version = $2::integer and now.version = $3::integer
+            and now.text <> before.text and before.text <> $4::text
+            and (starts_with(before.text, now.text) or ${judgmentsOf('before')} = ${judgmentsOf('now')})
+          order by now.position`,
         [name, earlier, version, ERASED_TEXT],
       );
     },
