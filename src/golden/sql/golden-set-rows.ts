@@ -93,3 +93,9 @@ function textList(column: string): string {
 export function tagsToJson(tags: GoldenQuery['tags']): string {
   return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map((text) => text.toWellFormed()))));
 }
+
+/** Returns SQL that yields the judgments of a row of `golden_queries`, sorted by document; null if it has none. */
+export function judgmentsOf(row: string): string {
+  return `(select array_agg(array[document_id, grade::text] order by document_id) from golden_judgments
+            where (golden_set, version, query_id) = (${row}.golden_set, ${row}.version, ${row}.query_id))`;
+}

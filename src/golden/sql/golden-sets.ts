@@ -19,7 +19,7 @@ import {
   type QueryOrigin,
   type QuerySelection,
 } from '../rules/golden-set.ts';
-import { insertVersion, tagsToJson } from './golden-set-rows.ts';
+import { insertVersion, judgmentsOf, tagsToJson } from './golden-set-rows.ts';
 
 type StoredQuery = Required<Omit<GoldenQuery, 'judgments'>>;
 type StoredJudgment = Judgment & { readonly queryId: string };
@@ -84,9 +84,6 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
      * same, or their texts are only the beginnings of the earlier texts (`isCutOff`).
      */
     async editedTexts(name: string, earlier: number, version: number) {
-      const judgmentsOf = (of: 'now' | 'before'): string =>
-        `(select array_agg(array[document_id, grade::text] order by document_id) from golden_judgments
-           where (golden_set, version, query_id) = (${of}.golden_set, ${of}.version, ${of}.query_id))`;
       return queryRows<{ readonly id: string; readonly isCutOff: boolean }>(
         pool,
         `select query_id as id, starts_with(before.text, now.text) as is_cut_off
