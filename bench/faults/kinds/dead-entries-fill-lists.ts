@@ -8,7 +8,7 @@ const DEAD = 110;
 
 export const kind: FaultKind = {
   name: 'dead-entries-fill-lists',
-  title: 'dead entries of rewritten documents fill the scan of the vector index, which nobody vacuums',
+  title: 'dead entries of rewritten documents fill the scan of a vector index that is never vacuumed',
   causes: ['index_parameters', 'cut_off_answers'],
   fits: ({ shape }) => shape.retriever !== 'lexical',
   begin({ size, random, material }) {

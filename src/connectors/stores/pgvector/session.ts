@@ -180,7 +180,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
         client.release();
       } catch (failure) {
         void other.end();
-        throw tellsMore(error) ? error : failure;
+        throw isMoreInformative(error) ? error : failure;
       }
       // Another call changed the route while this call was trying the fallback.
       void other.end();
@@ -220,7 +220,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
 }
 
 /** False if the error from the first connection attempt means only that the server does not support TLS. */
-function tellsMore(error: unknown): boolean {
+function isMoreInformative(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }
 

@@ -62,7 +62,7 @@ export async function readGoldenPage(
     reads.golden.runReads.history({ ...asked, until: startOf(before) ?? until, limit: MAX_RUNS + 1 }),
     deploymentsWithin(context, pipeline.name, from, until),
     db.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
-    db.golden.baselines.pinned(pipeline.name, goldenSet),
+    onReplica(context).db.golden.baselines.pinned(pipeline.name, goldenSet),
   ]);
   return {
     pipeline: pipeline.name,
